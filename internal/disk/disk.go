@@ -1,0 +1,199 @@
+// Package disk does every durable change of the store: write beside, sync, rename, sync the
+// folder. All changes pass through one FS value, so that tests can count them, fail them or
+// stop the process at each of them.
+package disk
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Op names one kind of change.
+type Op string
+
+// The kinds of change an FS performs.
+const (
+	OpCreate Op = "create"
+	OpWrite  Op = "write"
+	OpSync   Op = "sync"
+	OpRename Op = "rename"
+	OpRemove Op = "remove"
+	OpMkdir  Op = "mkdir"
+)
+
+// FS performs changes on the file system. The nil *FS and the zero value are the plain file
+// system.
+type FS struct {
+	// Before is called before each change with its kind and the path it changes; an error
+	// from it is returned in place of the change. nil calls nothing. Tests inject faults here.
+	Before func(op Op, path string) error
+}
+
+func (fs *FS) before(op Op, path string) error {
+	if fs == nil || fs.Before == nil {
+		return nil
+	}
+	if err := fs.Before(op, path); err != nil {
+		return &os.PathError{Op: string(op), Path: path, Err: err}
+	}
+	return nil
+}
+
+// Step announces a change that the caller makes itself, such as one by a library that opens
+// its own files.
+func (fs *FS) Step(op Op, path string) error { return fs.before(op, path) }
+
+// File is a file being written. It must be closed; Sync makes its bytes durable.
+type File struct {
+	fs *FS
+	f  *os.File
+}
+
+// Create makes or truncates path for writing.
+func (fs *FS) Create(path string) (*File, error) {
+	if err := fs.before(OpCreate, path); err != nil {
+		return nil, err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	return &File{fs, f}, nil
+}
+
+// Append opens path for writing at its end, making it if it is missing.
+func (fs *FS) Append(path string) (*File, error) {
+	if err := fs.before(OpCreate, path); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	return &File{fs, f}, nil
+}
+
+// Write implements io.Writer.
+func (f *File) Write(p []byte) (int, error) {
+	if err := f.fs.before(OpWrite, f.f.Name()); err != nil {
+		return 0, err
+	}
+	return f.f.Write(p)
+}
+
+// Sync makes the file's bytes durable.
+func (f *File) Sync() error {
+	if err := f.fs.before(OpSync, f.f.Name()); err != nil {
+		return err
+	}
+	return f.f.Sync()
+}
+
+// Close closes the file without syncing it.
+func (f *File) Close() error { return f.f.Close() }
+
+// WriteFile replaces path with data; after a crash path holds the old bytes or the new.
+func (fs *FS) WriteFile(path string, data []byte) error {
+	return fs.WriteTo(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// WriteTo replaces path with what write writes; after a crash or an error path holds the old
+// bytes or the new. It writes to path+".tmp", so two writers of one path must exclude each
+// other.
+func (fs *FS) WriteTo(path string, write func(io.Writer) error) error {
+	tmp := path + ".tmp"
+	f, err := fs.Create(tmp)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = fs.Rename(tmp, path)
+	}
+	if err != nil {
+		return errors.Join(err, removeIfThere(tmp))
+	}
+	return nil
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Rename moves from to to and makes the move durable.
+func (fs *FS) Rename(from, to string) error {
+	if err := fs.before(OpRename, to); err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return fs.SyncDir(filepath.Dir(to))
+}
+
+// MkdirAll makes path and its missing parents.
+func (fs *FS) MkdirAll(path string) error {
+	if err := fs.before(OpMkdir, path); err != nil {
+		return err
+	}
+	return os.MkdirAll(path, 0o777)
+}
+
+// RemoveAll removes path and all below it; a missing path is no error.
+func (fs *FS) RemoveAll(path string) error {
+	if err := fs.before(OpRemove, path); err != nil {
+		return err
+	}
+	return os.RemoveAll(path)
+}
+
+// SyncDir makes the names in the folder durable, where the system can.
+func (fs *FS) SyncDir(path string) error {
+	if err := fs.before(OpSync, path); err != nil {
+		return err
+	}
+	return syncDir(path)
+}
+
+// SyncTree syncs every file and folder below root, deepest first, and root itself.
+func (fs *FS) SyncTree(root string) error {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		p := filepath.Join(root, e.Name())
+		if e.IsDir() {
+			err = fs.SyncTree(p)
+		} else {
+			err = fs.syncFile(p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return fs.SyncDir(root)
+}
+
+func (fs *FS) syncFile(path string) error {
+	if err := fs.before(OpSync, path); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
