@@ -1,0 +1,122 @@
+package stats
+
+import "math"
+
+// EachFlips calls f with every outcome (gained, lost) of n paired questions that has a probability
+// worth counting, when a question is gained with rate gain and lost with rate loss, and with that
+// probability. What is left out sums to less than 1e-9. gain+loss must be at most 1.
+func EachFlips(n int, gain, loss float64, f func(gained, lost int, prob float64)) {
+	flips := gain + loss
+	if n <= 0 || gain < 0 || loss < 0 || flips > 1+1e-12 {
+		return
+	}
+	flips = math.Min(flips, 1)
+	share := 0.0 // of losses among flips
+	if flips > 0 {
+		share = loss / flips
+	}
+	mLo, mHi := likely(n, flips)
+	for m := mLo; m <= mHi; m++ {
+		pm := binomialPMF(n, m, flips)
+		lLo, lHi := likely(m, share)
+		for l := lLo; l <= lHi; l++ {
+			f(m-l, l, pm*binomialPMF(m, l, share))
+		}
+	}
+}
+
+// likely returns a range of Bin(n, p) that holds all but about 1e-10 of it. The bounds are
+// Bernstein's, which hold in the tails as well.
+func likely(n int, p float64) (lo, hi int) {
+	centre := float64(n) * p
+	const t = 24 // exp(−24) ≈ 4e−11 per side
+	d := t/3 + math.Sqrt(t*t/9+2*t*centre*(1-p))
+	return max(0, int(math.Floor(centre-d))), min(n, int(math.Ceil(centre+d)))
+}
+
+// AcceptChance returns the probability, in [0,1], that n questions prove a margin (Tango's lower
+// end at conf above −margin) when questions are truly gained with rate gain and lost with rate
+// loss. With gain = loss it is the chance of accept when nothing changed: below one half, a
+// policy turns away more good builds than it lets through.
+func AcceptChance(n int, margin, gain, loss, conf float64) float64 {
+	var sum float64
+	EachFlips(n, gain, loss, func(g, l int, p float64) {
+		if TangoAbove(n, g, l, margin, conf) {
+			sum += p
+		}
+	})
+	return math.Min(1, sum)
+}
+
+// RejectChance returns the probability, in [0,1], that n questions show a loss: a difference of
+// −minEffect or worse with an exact one-sided p of at most alpha.
+func RejectChance(n int, minEffect, alpha, gain, loss float64) float64 {
+	var sum float64
+	EachFlips(n, gain, loss, func(g, l int, p float64) {
+		if float64(l-g) >= minEffect*float64(n)-1e-9 && McNemar(g, l) <= alpha {
+			sum += p
+		}
+	})
+	return math.Min(1, sum)
+}
+
+// MinimumDetectableEffect returns the smallest true loss, in (0,1], that n questions show with
+// probability power: RejectChance with losses at rate gain+d and gains at rate gain, where gain
+// is how often a change that is neutral on the whole wins a question. It is searched in steps of
+// 0.001; ok is false when not even a loss of every question would do.
+func MinimumDetectableEffect(n int, minEffect, alpha, gain, power float64) (effect float64, ok bool) {
+	if n <= 0 || gain < 0 || gain >= 1 || !(power > 0 && power < 1) {
+		return 0, false
+	}
+	limit := int(math.Floor((1 - 2*gain) * 1000))
+	enough := func(i int) bool {
+		d := float64(i) / 1000
+		return RejectChance(n, minEffect, alpha, gain, gain+d) >= power
+	}
+	if limit < 1 || !enough(limit) {
+		return 0, false
+	}
+	lo, hi := 0, limit // the chance rises with the loss
+	for hi-lo > 1 {
+		mid := (lo + hi) / 2
+		if enough(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return float64(hi) / 1000, true
+}
+
+// NeededQuestions returns about how many questions it takes to prove a margin with probability
+// power when nothing changed on the whole and a share flips of the questions moves, half up and
+// half down. ok is false for a margin outside (0,1), flips outside [0,1), or when more than a
+// million questions would be needed.
+//
+// The chance saws up and down by a little as n grows, so the answer is the first n on a grid of
+// one percent steps at which it is reached and from which it holds for the next two steps.
+func NeededQuestions(margin, flips, power, conf float64) (n int, ok bool) {
+	z := Z(conf)
+	if !(margin > 0 && margin < 1) || flips < 0 || flips >= 1 || !(power > 0 && power < 1) || z == 0 {
+		return 0, false
+	}
+	// Without a flip the interval is ±z²/(n+z²), so fewer can never do.
+	least := int(math.Floor(z*z*(1-margin)/margin)) + 1
+	if flips == 0 {
+		return least, true
+	}
+	// Normal theory for where to look; a quarter of it is below every answer met in practice.
+	zp := normalQuantile(power)
+	guess := (z + zp) * (z + zp) * flips / (margin * margin)
+	if guess > 1e6 {
+		return 0, false
+	}
+	enough := func(n int) bool { return AcceptChance(n, margin, flips/2, flips/2, conf) >= power }
+	step := func(n int) int { return n + max(1, n/100) }
+	for n = max(least, int(guess/4)); n <= 1_000_000; n = step(n) {
+		if enough(n) && enough(step(n)) && enough(step(step(n))) {
+			return n, true
+		}
+	}
+	return 0, false
+}
