@@ -14,7 +14,7 @@ type Powered struct {
 	// Disagree counts the labelled items on which the prediction differs from the label.
 	Disagree int `json:"disagree"`
 	// Descriptive is true below 30 labels or 10 disagreements: the interval rests on normal theory
-	// and with so few it covers less than it says (about 89 % instead of 95 % at 60 labels and
+	// and with so few it covers less than it says (about 90 % instead of 95 % at 60 labels and
 	// 3 disagreements).
 	Descriptive bool `json:"descriptive,omitempty"`
 }
