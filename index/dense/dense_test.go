@@ -77,7 +77,13 @@ func gaussian(rng *rand.Rand, dim int) []float32 {
 func dataset(kind string, seed uint64, n, dim int) [][]float32 {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	rows := make([][]float32, n)
-	centre := func(c int) []float32 { return gaussian(rand.New(rand.NewPCG(seed, uint64(1000+c))), dim) }
+	centres := map[int][]float32{}
+	centre := func(c int) []float32 {
+		if centres[c] == nil {
+			centres[c] = gaussian(rand.New(rand.NewPCG(seed, uint64(1000+c))), dim)
+		}
+		return slices.Clone(centres[c])
+	}
 	for i := range rows {
 		switch kind {
 		case "random":

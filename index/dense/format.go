@@ -42,7 +42,7 @@ const (
 	sectionSignFac         // float32 × padded rows: ‖y‖² / ‖y‖₁
 	sectionHigh            // high nibbles, blocks of 16 rows, see layout.high
 	sectionLow             // low nibbles, row by row, see layout.low
-	sectionSign            // uint64 × words per row: bit j%64 of word j/64 is set when y_j ≥ 0
+	sectionSign            // uint64 × words per row, blocks of 8 rows, see layout.sign
 	sectionRows            // float32 × dimension × rows
 	sections
 )
@@ -53,9 +53,10 @@ var sectionNames = [sections]string{
 
 const (
 	blockRows = 16      // rows of a block of the high plane
+	signRows  = 8       // rows of a block of the sign plane
 	padRows   = 64      // row counts are padded to whole words of the presence bitmap
 	maxDim    = 1 << 14 // keeps every integer dot product below 2^31 and exact in a float64
-	maxRows   = 1 << 31
+	maxRows   = 1<<31 - 1
 )
 
 // layout is what follows from dimension and row count.
@@ -82,25 +83,35 @@ func newLayout(dim, rows int) (layout, error) {
 		groups: (dim + 7) / 8,
 		words:  (dim + 63) / 64,
 	}
-	// 2^31 rows of 2^14 dimensions are 2^47 bytes: no overflow in an int of 64 bits.
-	l.size = [sections]int{
-		sectionPresence: l.padded / 8,
-		sectionMean:     4 * dim,
-		sectionScale:    4 * l.padded,
-		sectionHighErr:  4 * l.padded,
-		sectionLowErr:   4 * l.padded,
-		sectionSignFac:  4 * l.padded,
-		sectionHigh:     4 * l.groups * l.padded,
-		sectionLow:      4 * l.groups * l.padded,
-		sectionSign:     8 * l.words * l.padded,
-		sectionRows:     4 * dim * rows,
+	// Less than 2^48 bytes, which only a 32-bit int cannot hold.
+	sizes := [sections]int64{
+		sectionPresence: 1,
+		sectionMean:     0,
+		sectionScale:    32,
+		sectionHighErr:  32,
+		sectionLowErr:   32,
+		sectionSignFac:  32,
+		sectionHigh:     32 * int64(l.groups),
+		sectionLow:      32 * int64(l.groups),
+		sectionSign:     64 * int64(l.words),
+		sectionRows:     0,
 	}
-	at := headerSize
-	for i, n := range l.size {
-		l.off[i] = at
+	at := int64(headerSize)
+	for i, n := range sizes {
+		n *= int64(l.padded / 8)
+		switch i {
+		case sectionMean:
+			n = 4 * int64(dim)
+		case sectionRows:
+			n = 4 * int64(dim) * int64(rows)
+		}
+		l.off[i], l.size[i] = int(at), int(n)
 		at += (n + 63) / 64 * 64
 	}
-	l.total = at
+	if at > math.MaxInt {
+		return layout{}, fmt.Errorf("%d rows of dimension %d are too many for this machine", rows, dim)
+	}
+	l.total = int(at)
 	return l, nil
 }
 
@@ -113,6 +124,10 @@ func (l *layout) high(r, g int) int {
 
 // low returns the same place in the low plane, whose rows are contiguous.
 func (l *layout) low(r, g int) int { return (r*l.groups + g) * 4 }
+
+// sign returns where word w of row r is in the sign plane: bit j%64 of word j/64 is set when
+// y_j ≥ 0. The 8 rows of a block lie side by side.
+func (l *layout) sign(r, w int) int { return ((r/signRows)*l.words+w)*signRows + r%signRows }
 
 type header struct {
 	dim, rows, present int

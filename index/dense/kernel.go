@@ -31,13 +31,13 @@ type quantisedQuery struct {
 func (q *quantisedQuery) set(values []int8, groups int) {
 	q.groups = groups
 	n := (4*groups + 63) / 64 * 64
-	if cap(q.plain) < 8*groups {
-		q.plain = make([]int8, 8*groups)
-		q.even, q.odd = make([]int8, n), make([]int8, n)
-		q.pairs = make([][4]uint64, groups)
-		q.quads = make([][4]uint64, (groups+1)/2)
-	}
+	q.plain = grow(q.plain, 8*groups)
+	q.even, q.odd = grow(q.even, n), grow(q.odd, n)
+	q.pairs = grow(q.pairs, groups)
+	q.quads = grow(q.quads, (groups+1)/2)
 	clear(q.plain)
+	clear(q.even)
+	clear(q.odd)
 	copy(q.plain, values)
 	for g := range groups {
 		copy(q.even[4*g:4*g+4], q.plain[8*g:])

@@ -39,7 +39,7 @@ func (c *codes) quantise(r int, y []float64) (highNorm, lowNorm float64) {
 		c.high[c.layout.high(r, g)+i%4] |= byte(code>>4) << shift
 		c.low[c.layout.low(r, g)+i%4] |= byte(code&15) << shift
 		if v >= 0 {
-			c.sign[r*c.words+j/64] |= 1 << (j % 64)
+			c.sign[c.layout.sign(r, j/64)] |= 1 << (j % 64)
 		}
 		h, l := float64(scale)*(float64(code>>4)-7.5), step*(float64(code)-127.5)
 		highNorm += float64(h * h)

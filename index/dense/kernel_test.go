@@ -1,0 +1,85 @@
+package dense
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// FuzzKernels compares every kernel this machine can run with plain arithmetic.
+func FuzzKernels(f *testing.F) {
+	for _, dim := range []uint16{1, 8, 9, 64, 100, 127, 128, 384, 768, 1000} {
+		f.Add(uint64(dim), dim, true)
+		f.Add(uint64(dim), dim, false)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, d uint16, extreme bool) {
+		const n = 128
+		dim := int(d)%2000 + 1
+		l, err := newLayout(dim, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(seed, 0))
+		high, low := make([]byte, l.size[sectionHigh]), make([]byte, l.size[sectionLow])
+		values := make([]int8, dim)
+		for i := range values {
+			values[i] = int8(rng.IntN(255) - 127)
+			if extreme {
+				values[i] = int8(rng.IntN(2)*254 - 127)
+			}
+		}
+		wantHigh, wantLow := make([]int32, n), make([]int32, n)
+		for r := range n {
+			for j, v := range values {
+				h, w := rng.IntN(16), rng.IntN(16)
+				if extreme {
+					h, w = 15, 15*(r%2)
+				}
+				shift := j % 8 / 4 * 4
+				high[l.high(r, j/8)+j%4] |= byte(h << shift)
+				low[l.low(r, j/8)+j%4] |= byte(w << shift)
+				wantHigh[r] += int32(h) * int32(v)
+				wantLow[r] += int32(w) * int32(v)
+			}
+		}
+		scale, bound := make([]float32, n), make([]float32, n)
+		for r := range n {
+			scale[r], bound[r] = rng.Float32(), rng.Float32()
+		}
+		c, e, limit := float32(rng.NormFloat64()*1000), rng.Float32()*1000, float32(rng.NormFloat64()*1000)
+		wantBits := make([]uint64, n/64)
+		for r := range n {
+			if float32(scale[r]*(float32(wantHigh[r])-c))+float32(bound[r]*e) >= limit {
+				wantBits[r/64] |= 1 << (r % 64)
+			}
+		}
+		list := make([]uint32, rng.IntN(n))
+		wantList := make([]int32, len(list))
+		for i := range list {
+			list[i] = rng.Uint32N(n)
+			wantList[i] = wantLow[list[i]]
+		}
+		var q quantisedQuery
+		q.set(slices.Repeat([]int8{99}, 2*dim), (2*dim+7)/8) // a query used before leaves nothing behind
+		q.set(values, l.groups)
+		for _, k := range machineKernels() {
+			got := make([]int32, n)
+			k.high(got, high, &q)
+			if diff := cmp.Diff(wantHigh, got); diff != "" {
+				t.Errorf("%s.high (-want +got):\n%s", k.name, diff)
+			}
+			gotBits := make([]uint64, n/64)
+			k.above(gotBits, got, scale, bound, c, e, limit)
+			if diff := cmp.Diff(wantBits, gotBits); diff != "" {
+				t.Errorf("%s.above (-want +got):\n%s", k.name, diff)
+			}
+			gotList := make([]int32, len(list))
+			k.low(gotList, low, list, &q)
+			if diff := cmp.Diff(wantList, gotList); diff != "" {
+				t.Errorf("%s.low (-want +got):\n%s", k.name, diff)
+			}
+		}
+	})
+}
