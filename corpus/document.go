@@ -37,6 +37,15 @@ type Document struct {
 	Metadata   map[string]string // front matter, values in their spelling
 	Sections   []Section         // Sections[0] is the document's own section; the rest in document order
 	Blocks     []Block           // leaf blocks in document order
+	Anchors    []Anchor          // where positions in the original file depart from those in Text; nil: nowhere
+}
+
+// Anchor ties an offset of the normalised text to a place of the original file. Up to the next
+// anchor both advance in step, a rune of the text for a character of the file.
+type Anchor struct {
+	Offset int `json:"offset"`
+	Line   int `json:"line"`   // from 1
+	Column int `json:"column"` // from 1, in code points
 }
 
 // Section is one heading with everything below it. Sections[0] of a document is its own
