@@ -2,7 +2,8 @@ package dense
 
 import "encoding/binary"
 
-// kernels are the inner loops. All implementations give the same integers and bits.
+// kernels are the inner loops. All implementations of the first three give the same integers
+// and bits.
 type kernels struct {
 	name string
 	// high sets dst[i] to the dot product of the query with the nibbles of row i of the high
@@ -14,6 +15,9 @@ type kernels struct {
 	// low sets dst[i] to the dot product of the query with the nibbles of row list[i] of the
 	// low plane in codes, which holds all rows.
 	low func(dst []int32, codes []byte, list []uint32, q *quantisedQuery)
+	// near sets dst[i] to the dot product of query with row list[i] of matrix, added in any
+	// order, and thus only within the rounding error that any order may have. It may be nil.
+	near func(dst, matrix []float32, list []uint32, query []float32)
 }
 
 // quantisedQuery is a query at 8 bits in the orders the kernels want it in.

@@ -11,7 +11,7 @@ func bestKernels() *kernels {
 // machineKernels returns every set of kernels this machine can run, slowest first.
 func machineKernels() []*kernels {
 	all := []*kernels{&goKernels}
-	if cpu.X86.HasAVX2 {
+	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
 		all = append(all, &avx2Kernels)
 	}
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VNNI {
@@ -43,6 +43,11 @@ var (
 				lowAVX2(&dst[0], &codes[0], &list[0], n, &q.even[0], &q.odd[0], 4*q.groups, &tail[0])
 			}
 		},
+		near: func(dst, matrix []float32, list []uint32, query []float32) {
+			if n := nearRows(dst, matrix, list, query); n > 0 {
+				nearAVX2(&dst[0], &matrix[0], &list[0], n, &query[0], len(query))
+			}
+		},
 	}
 	vnniKernels = kernels{
 		name: "avx512-vnni",
@@ -59,6 +64,11 @@ var (
 		low: func(dst []int32, codes []byte, list []uint32, q *quantisedQuery) {
 			if n := lowRows(dst, codes, list, q); n > 0 {
 				lowVNNI(&dst[0], &codes[0], &list[0], n, &q.even[0], &q.odd[0], 4*q.groups)
+			}
+		},
+		near: func(dst, matrix []float32, list []uint32, query []float32) {
+			if n := nearRows(dst, matrix, list, query); n > 0 {
+				nearAVX512(&dst[0], &matrix[0], &list[0], n, &query[0], len(query))
 			}
 		},
 	}
@@ -89,6 +99,14 @@ func lowRows(dst []int32, codes []byte, list []uint32, q *quantisedQuery) int {
 	return len(list)
 }
 
+func nearRows(dst, matrix []float32, list []uint32, query []float32) int {
+	_ = dst[:len(list)]
+	for _, r := range list {
+		_ = matrix[int(r)*len(query) : (int(r)+1)*len(query)]
+	}
+	return len(list)
+}
+
 //go:noescape
 func highVNNI(dst *int32, codes *byte, plain *int8, groups, blocks int)
 
@@ -106,3 +124,9 @@ func aboveAVX2(bits *uint64, d *int32, scale, err *float32, words int, c, e, t f
 
 //go:noescape
 func lowAVX2(dst *int32, codes *byte, list *uint32, n int, even, odd *int8, size int, tail *int32)
+
+//go:noescape
+func nearAVX512(dst, matrix *float32, list *uint32, n int, query *float32, dim int)
+
+//go:noescape
+func nearAVX2(dst, matrix *float32, list *uint32, n int, query *float32, dim int)

@@ -1,6 +1,7 @@
 package dense
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -61,6 +62,7 @@ func FuzzKernels(f *testing.F) {
 			list[i] = rng.Uint32N(n)
 			wantList[i] = wantLow[list[i]]
 		}
+		matrix, query := gaussian(rng, n*dim), gaussian(rng, dim)
 		var q quantisedQuery
 		q.set(slices.Repeat([]int8{99}, 2*dim), (2*dim+7)/8) // a query used before leaves nothing behind
 		q.set(values, l.groups)
@@ -79,6 +81,21 @@ func FuzzKernels(f *testing.F) {
 			k.low(gotList, low, list, &q)
 			if diff := cmp.Diff(wantList, gotList); diff != "" {
 				t.Errorf("%s.low (-want +got):\n%s", k.name, diff)
+			}
+			if k.near == nil {
+				continue
+			}
+			near := make([]float32, len(list))
+			k.near(near, matrix, list, query)
+			for i, r := range list {
+				var want, bound float64
+				for j, v := range query {
+					want += float64(v) * float64(matrix[int(r)*dim+j])
+					bound += math.Abs(float64(v) * float64(matrix[int(r)*dim+j]))
+				}
+				if bound *= float64(dim) * 1.01 / (1 << 24); math.Abs(float64(near[i])-want) > bound {
+					t.Errorf("%s.near row %d: %v, want %v±%v", k.name, r, near[i], want, bound)
+				}
 			}
 		}
 	})

@@ -18,6 +18,8 @@ const (
 	parallelBytes = 4 << 20
 	// One pass over the rows serves as many queries as have their integers fit in this.
 	batchBytes = 64 << 20
+	// Rows whose full scores are estimated at a time.
+	nearPart = 256
 )
 
 var _ index.VectorSearcher = (*Index)(nil)
@@ -93,6 +95,8 @@ type job struct {
 	open     []uint64 // of these, the rows not yet scored or ruled out
 	best     topK
 
+	// slack is the most by which a score may differ from the dot product it stands for.
+	slack  float64
 	direct bool // score all admitted rows, without the codes
 	bounds bounds
 	coded  quantisedQuery
@@ -131,6 +135,7 @@ type worker struct {
 	mask []uint64 // of one chunk
 	list []uint32
 	dots []int32
+	near []float32
 }
 
 // bounds holds what turns the integers of a scan into bounds on scores: see the package
@@ -141,7 +146,7 @@ type bounds struct {
 	length   float64 // ‖q‖
 	lost     float64 // ‖z-ẑ‖, rounded up
 	sum      float64 // of the coded query's values
-	slack    float64 // rounding errors of the score and of float64 arithmetic
+	slack    float64 // job.slack
 	slack32  float64 // rounding errors of kernels.above
 	err32    float32 // ‖q‖/step, rounded up
 	centre32 float32 // 7.5·sum
@@ -179,6 +184,12 @@ func (x *Index) prepare(j *job, query []float32, k int, filter *index.Filter) er
 	// A full score costs about as much as 128 rows of a scan; with few rows to choose from,
 	// or most of them asked for, the scan cannot pay.
 	j.direct = j.admitted <= 256 || j.admitted <= x.header.rows/128 || k > j.admitted/8
+	// Rounding error of a sum of n products in float32, in any order: at most
+	// n·u/(1-n·u)·Σ|q_i x_i| with u = 2^-24 (Higham, Accuracy and Stability of Numerical
+	// Algorithms, 3.1), and the sum is at most ‖q‖ ‖x‖, which is 1 within unitTolerance. n·u is
+	// below .001. The last term is for the float64 arithmetic here.
+	const u = 1.0 / (1 << 24)
+	j.slack = float64(x.header.dim)*u*1.002 + 1e-9
 	if j.direct {
 		return nil
 	}
@@ -210,11 +221,7 @@ func (x *Index) prepare(j *job, query []float32, k int, filter *index.Filter) er
 	}
 	b.lost = math.Sqrt(lost)*(1+1e-12) + 2*rotationError
 	b.sum = sum
-	// Rounding error of a sum of n products in float32: at most n·u/(1-n·u)·Σ|q_i x_i| with
-	// u = 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms, 3.1), and the sum is
-	// at most ‖q‖ ‖x‖. n·u is below .001.
-	const u = 1.0 / (1 << 24)
-	b.slack = float64(x.header.dim)*u*b.length*1.002 + 1e-9
+	b.slack = j.slack
 	// The operations of kernels.above, each off by at most u times its result: with
 	// S = Σ|ẑ_i|/step and scale ≤ 1/4 the results are at most 15S, 7.5S, 7.5S, and scale times
 	// 7.5S twice; with err ≤ 2 the second product is at most 2‖q‖/step, as is its share of the sum.
@@ -263,6 +270,7 @@ func (x *Index) run(ctx context.Context, s *scratch) error {
 			mask: make([]uint64, ctxRows/64),
 			list: make([]uint32, 0, ctxRows),
 			dots: make([]int32, ctxRows),
+			near: make([]float32, nearPart),
 		})
 	}
 	scan := false
@@ -401,7 +409,7 @@ func (x *Index) settle(w *worker, j *job, l *lane, chunk int) {
 				w.list = append(w.list, uint32(lo+64*n+bits.TrailingZeros64(word)))
 			}
 		}
-		x.score(w.list, j, l)
+		x.score(w, w.list, j, l)
 		return
 	}
 	limit := x.limit(j, l)
@@ -423,7 +431,7 @@ func (x *Index) settle(w *worker, j *job, l *lane, chunk int) {
 			kept = append(kept, r)
 		}
 	}
-	x.score(kept, j, l)
+	x.score(w, kept, j, l)
 }
 
 // limit returns a score that k admitted rows reach.
@@ -434,8 +442,33 @@ func (x *Index) limit(j *job, l *lane) float64 {
 	return j.limit
 }
 
-// score adds the listed rows to l.best.
-func (x *Index) score(list []uint32, j *job, l *lane) {
+// score adds the listed rows to l.best, except those that cannot enter it. list is used up.
+func (x *Index) score(w *worker, list []uint32, j *job, l *lane) {
+	// Where there are many, their dot products in any order come first: within twice the
+	// rounding error of a sum of products from the score, of which one half is in slack.
+	for x.kern.near != nil && len(list) >= 16 {
+		n := min(nearPart, len(list))
+		limit := x.limit(j, l)
+		if math.IsInf(limit, -1) {
+			// Nothing to go by yet: these become it.
+			x.scoreAll(list[:n], j, l)
+			list = list[n:]
+			continue
+		}
+		x.kern.near(w.near[:n], x.matrix, list[:n], j.query)
+		kept := list[:0]
+		for i, v := range w.near[:n] {
+			if float64(v)+2*j.slack >= limit {
+				kept = append(kept, list[i])
+			}
+		}
+		x.scoreAll(kept, j, l)
+		list = list[n:]
+	}
+	x.scoreAll(list, j, l)
+}
+
+func (x *Index) scoreAll(list []uint32, j *job, l *lane) {
 	for len(list) >= 4 {
 		a, b, c, d := dot4(j.query, x.row(list[0]), x.row(list[1]), x.row(list[2]), x.row(list[3]))
 		l.best.add(index.Candidate{Ord: list[0], Score: float64(a)})
