@@ -15,8 +15,8 @@ const (
 // scale maps a list's scores onto a common range: value = (score − shift) / span.
 type scale struct {
 	shift, span float64
-	flat          float64 // value of every score where the list has no spread, span 0
-	missing       float64 // value of a chunk the list does not hold
+	flat        float64 // value of every score where the list has no spread, span 0
+	missing     float64 // value of a chunk the list does not hold
 }
 
 func (s scale) value(c index.Component) float64 {

@@ -1,0 +1,256 @@
+package lexical
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	api "github.com/blevesearch/bleve_index_api"
+
+	"github.com/seed792a4543/assay/internal/disk"
+)
+
+// batchDocs and batchBytes bound the chunks one worker holds; a batch becomes one segment, and
+// all segments become one at the end. They do not depend on the machine, so that neither do the
+// bytes.
+const (
+	batchDocs  = 2048
+	batchBytes = 16 << 20
+)
+
+// Build writes the index of docs to the folder dir, which it makes; dir must be missing or empty.
+// docs are numbered in the order given and must come in ascending byte-wise order of their ids;
+// they are ranged over twice when the analyzer is auto, so the sequence must repeat itself.
+//
+// The same docs and settings give the same bytes on any machine and number of cores. Memory is
+// bounded by the batches in work and by 4 bytes a chunk and 8 bytes a term, not by the text. On
+// error, a cancelled context included, dir may hold parts, which the caller removes.
+func Build(ctx context.Context, fsys *disk.FS, dir string, docs iter.Seq[Doc], s Settings) (Stats, error) {
+	if err := s.Validate(); err != nil {
+		return Stats{}, err
+	}
+	s = s.WithDefaults()
+	stats, err := build(ctx, fsys, dir, docs, s)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return Stats{}, fmt.Errorf("build lexical index %s: %w", dir, err)
+	}
+	return stats, nil
+}
+
+func build(ctx context.Context, fsys *disk.FS, dir string, docs iter.Seq[Doc], s Settings) (stats Stats, err error) {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return stats, errors.New("the folder is not empty: give a new one")
+	}
+	scratch := filepath.Join(dir, "scratch")
+	if err := errors.Join(fsys.MkdirAll(scratch), fsys.MkdirAll(filepath.Join(dir, storeDir))); err != nil {
+		return stats, err
+	}
+	var p *profile
+	if s.Analyzer == "auto" {
+		if p = profileOf(docs); ctx.Err() != nil {
+			return stats, ctx.Err()
+		}
+		s.Analyzer = p.analyzer()
+	}
+	a, err := NewAnalyzer(s)
+	if err != nil {
+		return stats, err
+	}
+	count := p == nil
+	if count {
+		p = newProfile()
+	}
+	w := &writer{fsys: fsys, scratch: scratch, analyzer: a, title: *s.Title, heading: *s.Heading}
+	if err := w.run(ctx, docs, func(d *Doc) {
+		if count {
+			p.add(d.Title)
+			p.add(d.Heading)
+			p.add(d.Body)
+		}
+	}); err != nil {
+		return stats, err
+	}
+	stats = Stats{
+		Model: Model, Library: library(), Analyzer: s.Analyzer, Settings: s, Chunks: w.docs,
+		TitleWords: w.words[0], HeadingWords: w.words[1], BodyWords: w.words[2],
+		CJK: p.cjkShare(), Warnings: p.warnings(s),
+	}
+	if w.docs > 0 {
+		segmentPath := filepath.Join(dir, storeDir, segmentName)
+		if err := fsys.Step(disk.OpCreate, segmentPath); err != nil {
+			return stats, err
+		}
+		if len(w.segments) == 1 {
+			err = fsys.Rename(w.segments[0], segmentPath)
+		} else {
+			err = mergeSegments(w.segments, segmentPath)
+		}
+		if err != nil {
+			return stats, err
+		}
+		if err := writeEnvelope(fsys, dir, scratch); err != nil {
+			return stats, err
+		}
+	}
+	if ctx.Err() != nil {
+		return stats, ctx.Err()
+	}
+	if err := writePostings(ctx, fsys, dir, scratch, &stats); err != nil {
+		return stats, err
+	}
+	if err := fsys.RemoveAll(scratch); err != nil {
+		return stats, err
+	}
+	return stats, fsys.SyncTree(dir)
+}
+
+// writer turns documents into segments.
+type writer struct {
+	fsys           *disk.FS
+	scratch        string
+	analyzer       *Analyzer
+	title, heading int
+
+	segments []string
+	docs     int
+	words    [3]int64 // title, heading, body
+
+	mu  sync.Mutex
+	err error
+}
+
+type batch struct {
+	path string
+	docs []Doc
+}
+
+func (w *writer) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+func (w *writer) failed() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// run cuts docs into batches and writes one segment of each, as many at a time as there are
+// cores. see is called with every document, in order, from this goroutine.
+func (w *writer) run(ctx context.Context, docs iter.Seq[Doc], see func(*Doc)) error {
+	work := make(chan batch)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			s := scanner{a: w.analyzer, words: map[string]forms{}}
+			for b := range work {
+				if ctx.Err() != nil || w.failed() != nil {
+					continue
+				}
+				if err := w.write(ctx, &s, b); err != nil {
+					w.fail(err)
+				}
+			}
+		})
+	}
+	var b batch
+	size := 0
+	flush := func() {
+		if len(b.docs) == 0 {
+			return
+		}
+		b.path = filepath.Join(w.scratch, fmt.Sprintf("%08d.zap", len(w.segments)))
+		w.segments = append(w.segments, b.path)
+		work <- b
+		b, size = batch{}, 0
+	}
+	last := ""
+	for d := range docs {
+		if ctx.Err() != nil || w.failed() != nil {
+			break
+		}
+		if d.ID == "" || w.docs > 0 && d.ID <= last {
+			w.fail(fmt.Errorf("chunk id %q does not follow %q: give unique ids in ascending byte-wise order", d.ID, last))
+			break
+		}
+		if w.docs == maxDocs {
+			w.fail(fmt.Errorf("more than %d chunks do not fit into one build: split the corpus", maxDocs))
+			break
+		}
+		last = d.ID
+		w.docs++
+		see(&d)
+		b.docs = append(b.docs, d)
+		if size += len(d.Title) + len(d.Heading) + len(d.Body); len(b.docs) == batchDocs || size >= batchBytes {
+			flush()
+		}
+	}
+	flush()
+	close(work)
+	wg.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return w.failed()
+}
+
+// maxDocs keeps ordinals in 31 bits, as the segment library does.
+const maxDocs = 1<<31 - 1
+
+func (w *writer) write(ctx context.Context, s *scanner, b batch) error {
+	out := make([]api.Document, len(b.docs))
+	var words [3]int64
+	for i := range b.docs {
+		if i%64 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		d := &b.docs[i]
+		f := &analysed{freqs: api.TokenFrequencies{}}
+		for j, part := range [...]struct {
+			text   string
+			weight int
+		}{{d.Title, w.title}, {d.Heading, w.heading}, {d.Body, 1}} {
+			if part.weight == 0 || part.text == "" {
+				continue
+			}
+			n := 0
+			s.scan(part.text, func(term string, variant bool) {
+				if !variant {
+					n++
+				}
+				tf := f.freqs[term]
+				if tf == nil {
+					tf = &api.TokenFreq{Term: []byte(term)}
+					f.freqs[string(tf.Term)] = tf
+				}
+				tf.SetFrequency(tf.Frequency() + part.weight)
+			})
+			words[j] += int64(n)
+			f.length += n * part.weight
+		}
+		out[i] = newDocument(d.ID, f)
+	}
+	if err := w.fsys.Step(disk.OpCreate, b.path); err != nil {
+		return err
+	}
+	if err := writeSegment(b.path, out); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, n := range words {
+		w.words[i] += n
+	}
+	return nil
+}
