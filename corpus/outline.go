@@ -29,7 +29,7 @@ func outline(headings []heading, body, length int) []Section {
 	}
 	body = min(body, first)
 	sections[0] = Section{Span: Span{body, first}, Body: body, Parent: -1} // without the front matter
-	var open []int // indexes of open sections
+	var open []int                                                         // indexes of open sections
 	for _, h := range headings {
 		for len(open) > 0 && sections[open[len(open)-1]].Level >= h.level {
 			sections[open[len(open)-1]].Span.End = h.start
