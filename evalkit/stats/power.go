@@ -18,9 +18,15 @@ func EachFlips(n int, gain, loss float64, f func(gained, lost int, prob float64)
 	mLo, mHi := likely(n, flips)
 	for m := mLo; m <= mHi; m++ {
 		pm := binomialPMF(n, m, flips)
+		if share >= 1 { // the ratio below would divide by 0
+			f(0, m, pm)
+			continue
+		}
 		lLo, lHi := likely(m, share)
+		pl := binomialPMF(m, lLo, share)
 		for l := lLo; l <= lHi; l++ {
-			f(m-l, l, pm*binomialPMF(m, l, share))
+			f(m-l, l, pm*pl)
+			pl *= float64(m-l) / float64(l+1) * (share / (1 - share))
 		}
 	}
 }
@@ -90,33 +96,86 @@ func MinimumDetectableEffect(n int, minEffect, alpha, gain, power float64) (effe
 
 // NeededQuestions returns about how many questions it takes to prove a margin with probability
 // power when nothing changed on the whole and a share flips of the questions moves, half up and
-// half down. ok is false for a margin outside (0,1), flips outside [0,1), or when more than a
-// million questions would be needed.
-//
-// The chance saws up and down by a little as n grows, so the answer is the first n on a grid of
-// one percent steps at which it is reached and from which it holds for the next two steps.
+// half down. See NeededToAccept.
 func NeededQuestions(margin, flips, power, conf float64) (n int, ok bool) {
+	return NeededToAccept(margin, flips/2, flips/2, power, conf)
+}
+
+// exactQuestions is the number of questions up to which chances are summed exactly when searching
+// for a needed number; beyond it normal theory is right to a few percent and sums take seconds.
+const exactQuestions = 2000
+
+// NeededToAccept returns about how many questions it takes to prove a margin with probability
+// power when questions are truly gained with rate gain and lost with rate loss. The chance saws
+// up and down by a little as n grows, so the answer is good to a few percent.
+//
+// ok is false for a margin outside (0,1), rates that are negative or sum to 1 or more, a true loss
+// of the margin or more, which no number of questions makes acceptable, and when more than a
+// million questions would be needed.
+func NeededToAccept(margin, gain, loss, power, conf float64) (n int, ok bool) {
 	z := Z(conf)
-	if !(margin > 0 && margin < 1) || flips < 0 || flips >= 1 || !(power > 0 && power < 1) || z == 0 {
+	if !(margin > 0 && margin < 1) || !validRates(gain, loss) || !(power > 0 && power < 1) || z == 0 || loss-gain >= margin {
 		return 0, false
 	}
 	// Without a flip the interval is ±z²/(n+z²), so fewer can never do.
 	least := int(math.Floor(z*z*(1-margin)/margin)) + 1
-	if flips == 0 {
+	if gain+loss == 0 {
 		return least, true
 	}
-	// Normal theory for where to look; a quarter of it is below every answer met in practice.
-	zp := normalQuantile(power)
-	guess := (z + zp) * (z + zp) * flips / (margin * margin)
-	if guess > 1e6 {
+	d := gain - loss
+	zp := z + normalQuantile(power)
+	guess := zp * zp * (gain + loss - d*d) / ((margin + d) * (margin + d))
+	return search(least, guess, func(n int) bool { return AcceptChance(n, margin, gain, loss, conf) >= power })
+}
+
+// NeededToReject returns about how many questions it takes to show a loss with probability power,
+// see RejectChance, at these true rates. ok is false when the true loss is not above minEffect and
+// in the cases of NeededToAccept.
+func NeededToReject(minEffect, alpha, gain, loss, power float64) (n int, ok bool) {
+	if !(minEffect >= 0 && minEffect < 1) || !validRates(gain, loss) || !(power > 0 && power < 1) ||
+		!(alpha > 0 && alpha < 1) || loss-gain <= minEffect {
 		return 0, false
 	}
-	enough := func(n int) bool { return AcceptChance(n, margin, flips/2, flips/2, conf) >= power }
-	step := func(n int) int { return n + max(1, n/100) }
-	for n = max(least, int(guess/4)); n <= 1_000_000; n = step(n) {
-		if enough(n) && enough(step(n)) && enough(step(step(n))) {
-			return n, true
+	d, zp := loss-gain, normalQuantile(power)
+	sd := math.Sqrt(gain + loss - d*d)
+	bySize := zp * sd / (d - minEffect)                                  // the observed loss reaches minEffect
+	byTest := (normalQuantile(1-alpha)*math.Sqrt(gain+loss) + zp*sd) / d // the test is significant
+	guess := math.Max(bySize*bySize, byTest*byTest)
+	return search(LossesNeeded(0, alpha), guess, func(n int) bool { return RejectChance(n, minEffect, alpha, gain, loss) >= power })
+}
+
+func validRates(gain, loss float64) bool { return gain >= 0 && loss >= 0 && gain+loss < 1 }
+
+// search returns about the smallest n ≥ least that is enough, looking first at a guess.
+func search(least int, guess float64, enough func(n int) bool) (n int, ok bool) {
+	switch {
+	case guess > 1e6:
+		return 0, false
+	case guess > exactQuestions:
+		return max(least, int(math.Ceil(guess))), true
+	}
+	// The bracket moves by tenths until the chance crosses, then halves to one percent.
+	hi := max(least, int(guess))
+	for !enough(hi) {
+		if hi > 4*exactQuestions+least { // unreachable unless the guess is far off
+			return 0, false
+		}
+		hi += max(1, hi/10)
+	}
+	lo := hi
+	for lo > least && enough(lo) {
+		hi = lo
+		lo = max(least, lo-max(1, lo/10))
+	}
+	if enough(lo) {
+		return lo, true
+	}
+	for hi-lo > max(1, hi/100) {
+		if mid := (lo + hi) / 2; enough(mid) {
+			hi = mid
+		} else {
+			lo = mid
 		}
 	}
-	return 0, false
+	return hi, true
 }

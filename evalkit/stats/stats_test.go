@@ -551,6 +551,24 @@ func TestPower(t *testing.T) {
 			t.Errorf("a margin of .0001 at 50 %% flips needs %d", n)
 		}
 	})
+	t.Run("needed questions at observed rates", func(t *testing.T) {
+		n, ok := NeededToAccept(.10, .02, .06, .8, .9)
+		if !ok {
+			t.Fatal("none")
+		}
+		near(t, fmt.Sprintf("AcceptChance(%d)", n), AcceptChance(n, .10, .02, .06, .9), .82, .03)
+		if n, ok := NeededToAccept(.10, .02, .12, .8, .9); ok {
+			t.Errorf("a true loss of the margin is accepted with %d questions", n)
+		}
+		n, ok = NeededToReject(.10, .05, .02, .22, .8)
+		if !ok {
+			t.Fatal("none")
+		}
+		near(t, fmt.Sprintf("RejectChance(%d)", n), RejectChance(n, .10, .05, .02, .22), .82, .03)
+		if n, ok := NeededToReject(.10, .05, .02, .12, .8); ok {
+			t.Errorf("a true loss of min_effect is rejected four times in five with %d questions", n)
+		}
+	})
 	t.Run("smallest detectable loss", func(t *testing.T) {
 		d, ok := MinimumDetectableEffect(100, .10, .05, .02, .8)
 		if !ok {

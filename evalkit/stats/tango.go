@@ -26,10 +26,10 @@ func Tango(n, gained, lost int, conf float64) (iv Interval, ok bool) {
 }
 
 // TangoAbove reports whether the lower end of Tango's interval is above −margin, without
-// searching for it: whether a loss of margin is excluded. False where Tango has no answer.
+// searching for it: whether a loss of margin is excluded; margin 0 asks for a proven gain. False where Tango has no answer.
 func TangoAbove(n, gained, lost int, margin, conf float64) bool {
 	z := Z(conf)
-	if n <= 0 || gained < 0 || lost < 0 || gained+lost > n || z == 0 || margin <= 0 {
+	if n <= 0 || gained < 0 || lost < 0 || gained+lost > n || z == 0 || !(margin >= 0) {
 		return false
 	}
 	if margin >= 1 {

@@ -218,7 +218,8 @@ func (d *decision) measure() {
 	}
 	v.Margin, v.MinEffect = p.MarginFor(max(v.N, 1)), p.MinEffectFor(max(v.N, 1))
 	if a := v.AgainstLive; a != nil {
-		v.ProvableMargin, v.NeededQuestions = a.provable(), a.needed(v.Margin)
+		v.ProvableMargin = a.provable()
+		v.NeededQuestions, _ = a.needed(p)
 	}
 	for i := range c.Questions {
 		for _, leak := range c.Questions[i].Leaks {
@@ -442,8 +443,8 @@ func (d *decision) doubt(a *Difference, margin float64) string {
 		fmt.Fprintf(&s, " (worst case %.4f)", a.WorstCase.V)
 	}
 	fmt.Fprintf(&s, ". This set proves a margin of %.4f now", a.provable().V)
-	if n := a.needed(margin); n > 0 {
-		fmt.Fprintf(&s, "; about %d questions are needed for %.4g", n, margin)
+	if n, why := a.needed(&d.policy); n > 0 {
+		fmt.Fprintf(&s, "; about %d questions %s", n, why)
 	}
 	if ids := d.losses(a); len(ids) > 0 {
 		fmt.Fprintf(&s, "; read the lost questions (%s)", list(ids))

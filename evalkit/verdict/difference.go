@@ -116,19 +116,34 @@ func (d *Difference) provable() evalkit.Value {
 	return evalkit.Num(math.Max(0, math.Ceil(-lower*1e4)/1e4))
 }
 
-// needed returns about how many questions would prove the margin; 0 if unknown.
-func (d *Difference) needed(margin float64) int {
+// needed returns about how many questions would decide with a chance of 80 %, and under which
+// assumption: that nothing changed on the whole; or, where the flips at hand contradict that, that
+// they go on as here. 0 means that no number of questions would.
+func (d *Difference) needed(p *Policy) (n int, why string) {
+	margin := p.MarginFor(d.N)
 	if d.N == 0 || margin <= 0 {
-		return 0
+		return 0, "a margin of 0 asks for a proven gain"
 	}
-	changed := len(d.Gained) + len(d.Lost) + len(d.Improved) + len(d.Worsened)
+	const power = 0.80
+	up, down := len(d.Gained)+len(d.Improved), len(d.Lost)+len(d.Worsened)
 	// Without a flip so far the next question could still be one.
-	rate := math.Min(0.99, math.Max(float64(changed), 1)/float64(d.N))
-	n, ok := stats.NeededQuestions(margin, rate, 0.80, stats.DefaultConf)
-	if !ok {
-		return 0
+	rate := math.Min(0.99, math.Max(float64(up+down), 1)/float64(d.N))
+	if !(d.Upper.V < 0) {
+		if n, ok := stats.NeededQuestions(margin, rate, power, stats.DefaultConf); ok && n > d.N {
+			return n, "are needed for the margin if nothing changed"
+		}
 	}
-	return n
+	gain, loss := float64(up)/float64(d.N), float64(down)/float64(d.N)
+	if gain+loss >= 1 {
+		return 0, ""
+	}
+	if n, ok := stats.NeededToAccept(margin, gain, loss, power, stats.DefaultConf); ok && n > d.N {
+		return n, "are needed to accept if flips go on as here"
+	}
+	if n, ok := stats.NeededToReject(p.MinEffectFor(d.N), p.Alpha, gain, loss, power); ok && n > d.N {
+		return n, "are needed to reject if flips go on as here"
+	}
+	return 0, ""
 }
 
 // identical reports whether both builds returned the same chunks in the same order for every

@@ -228,10 +228,23 @@ func (p *Policy) problems() (out []problem) {
 
 // unknown words the refusal of a name, with what was probably meant or all that is allowed.
 func unknown(kind, name string, allowed []string) string {
-	if s := suggest.Nearest(name, allowed); s != "" {
+	s := suggest.Nearest(name, allowed)
+	for _, a := range allowed { // what edit distance calls far: swapped letters, a part of the name
+		if s == "" && name != "" && (strings.HasPrefix(a, name) || suggest.Distance(name, a) == 2 && sameLetters(name, a)) {
+			s = a
+		}
+	}
+	if s != "" {
 		return fmt.Sprintf("unknown %s %q; did you mean %q?", kind, name, s)
 	}
 	return fmt.Sprintf("unknown %s %q; allowed are %s", kind, name, strings.Join(allowed, ", "))
+}
+
+func sameLetters(a, b string) bool {
+	x, y := []rune(a), []rune(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
 }
 
 // families are the measures a policy can name: those with values in [0,1].
