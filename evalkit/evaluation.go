@@ -114,22 +114,23 @@ type Slice struct {
 
 // QuestionResult is one question's values and the evidence they come from.
 type QuestionResult struct {
-	ID         string           `json:"id"`
-	Answerable bool             `json:"answerable"`
-	Critical   bool             `json:"critical,omitempty"`
-	Slice      []string         `json:"slice"`
-	Split      string           `json:"split"`
-	Status     string           `json:"status"` // ok, no_result, error, or n/a for a question without gold
-	Error      string           `json:"error,omitempty"`
-	Measures   map[string]Value `json:"measures"`
-	FirstRank  int              `json:"first_rank"` // of the first relevant slot, 0 if none
-	Hits       []corpus.ChunkID `json:"hits"`
-	Sections   []string         `json:"sections"`           // "doc > section" of each hit
-	TieAt      []int            `json:"tie_at,omitempty"`   // ranks whose score equals that of the rank before
-	Leaks      []Leak           `json:"leaks,omitempty"`    // anywhere in the list
-	Evidence   measure.Evidence `json:"evidence"`           // integers from which Measures recompute
-	TopScore   Value            `json:"top_score"`          // of the first hit, n/a without one
-	Descendant bool             `json:"descendant,omitempty"` // the first relevant slot matched below the gold section
+	ID         string              `json:"id"`
+	Answerable bool                `json:"answerable"`
+	Critical   bool                `json:"critical,omitempty"`
+	Slice      []string            `json:"slice"`
+	Split      string              `json:"split"`
+	Status     string              `json:"status"` // ok, no_result, error, or n/a for a question without gold
+	Error      string              `json:"error,omitempty"`
+	Measures   map[string]Value    `json:"measures"`
+	FirstRank  int                 `json:"first_rank"` // of the first relevant slot, 0 if none
+	Hits       []corpus.ChunkID    `json:"hits"`
+	Docs       []corpus.DocumentID `json:"docs"`                 // document of each hit
+	Sections   []string            `json:"sections"`             // section path of each hit in its document
+	TieAt      []int               `json:"tie_at,omitempty"`     // ranks whose score equals that of the rank before
+	Leaks      []Leak              `json:"leaks,omitempty"`      // anywhere in the list
+	Evidence   measure.Evidence    `json:"evidence"`             // integers from which Measures recompute
+	TopScore   Value               `json:"top_score"`            // of the first hit, n/a without one
+	Descendant bool                `json:"descendant,omitempty"` // the first relevant slot matched below the gold section
 }
 
 // Statuses of a question.

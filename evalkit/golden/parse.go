@@ -11,8 +11,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/seed792a4543/assay/corpus"
 )
 
@@ -205,7 +203,7 @@ func (d *decoder) text(n *node, what string) (string, bool) {
 func (d *decoder) anyText(n *node, what string) (string, bool) {
 	switch n.kind {
 	case scalar:
-		return norm.NFC.String(strings.ReplaceAll(n.value, "\r\n", "\n")), true
+		return corpus.Normalize(strings.ReplaceAll(n.value, "\r\n", "\n")), true
 	case null:
 		d.fail(n.line, "%s is null: write a value, put quotes around the word, or leave it out", what)
 	case mapping:
