@@ -28,6 +28,7 @@ type Analyzer struct {
 	lang  language
 	fold  bool
 	stop  map[string]bool // nil: keep all words
+	trim  map[string]bool // left out of long queries
 	elide map[string]bool
 }
 
@@ -43,10 +44,17 @@ func NewAnalyzer(s Settings) (*Analyzer, error) {
 	}
 	a := &Analyzer{name: s.Analyzer, lang: languages()[s.Analyzer], fold: *s.Fold}
 	a.elide = prefixes(a.lang.elide)
-	if s.Stopwords {
-		var err error
-		if a.stop, err = stopWords(a.lang.stop); err != nil { // unreachable unless bleve's list is broken
-			return nil, fmt.Errorf("stop words of analyzer %s: %w", s.Analyzer, err)
+	words, err := stopWords(a.lang.stop)
+	if err != nil { // unreachable unless bleve's list is broken
+		return nil, fmt.Errorf("stop words of analyzer %s: %w", s.Analyzer, err)
+	}
+	switch {
+	case s.Stopwords:
+		a.stop = words
+	case s.LongQueries == longTrim:
+		a.trim = words
+		for w := range negations() {
+			delete(a.trim, w)
 		}
 	}
 	return a, nil
@@ -62,6 +70,25 @@ func (a *Analyzer) Terms(text string) []string {
 	var terms []string
 	s := scanner{a: a}
 	s.scan(text, func(term string, _ bool) { terms = append(terms, term) })
+	return terms
+}
+
+// QueryTerms returns the terms a query is searched for: those of Terms, but without the stop words
+// of a long query, see Settings.LongQueries.
+func (a *Analyzer) QueryTerms(query string) []string {
+	s := scanner{a: a}
+	if len(a.trim) > 0 {
+		others := 0
+		s.scan(query, func(string, bool) {})
+		for _, t := range s.tokens {
+			if !a.trim[strings.ToLower(string(s.buf[t.start:t.end]))] {
+				others++
+			}
+		}
+		s.trim = others >= longWords
+	}
+	var terms []string
+	s.scan(query, func(term string, _ bool) { terms = append(terms, term) })
 	return terms
 }
 
@@ -87,6 +114,7 @@ type forms struct {
 type scanner struct {
 	a      *Analyzer
 	words  map[string]forms // by surface form; nil remembers nothing
+	trim   bool             // leave out Analyzer.trim
 	buf    []byte
 	tokens []token
 	code   coder
@@ -179,6 +207,9 @@ func (s *scanner) characters(text string, t, last token, emit func(string, bool)
 func (s *scanner) forms(word string) forms {
 	if f, ok := s.words[word]; ok {
 		return f
+	}
+	if s.trim && s.a.trim[strings.ToLower(word)] {
+		return forms{stop: true}
 	}
 	f := s.a.forms(word)
 	if s.words != nil && len(s.words) < maxRemembered {

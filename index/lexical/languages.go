@@ -109,3 +109,10 @@ func prefixes(list string) map[string]bool {
 	}
 	return m
 }
+
+// negations returns the stop words that turn the meaning of a query, in all languages of the
+// table.
+func negations() map[string]bool {
+	return prefixes("no not nor never without nicht kein keine keinem keinen keiner keines ohne ne pas sans " +
+		"non senza sin ni não nem sem niet geen zonder inte ej utan ikke uden uten ei eivät ilman nu fără не нет ни без")
+}

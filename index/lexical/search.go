@@ -103,7 +103,7 @@ func (s *search) release() {
 // their first occurrence.
 func (s *search) parse(query string) {
 	x := s.x
-	terms := x.analyzer.Terms(query)
+	terms := x.analyzer.QueryTerms(query)
 	// Equal terms are found through the order by number, not in pairs: queries can be long.
 	type known struct{ term, first, times int }
 	found := make([]known, 0, len(terms))

@@ -22,6 +22,12 @@ type Settings struct {
 	// questions consist of them and idf already takes care of common words. standard, vi, cjk and
 	// code have no list, so nothing is removed there.
 	Stopwords bool `yaml:"stopwords,omitempty" json:"stopwords,omitempty"`
+	// LongQueries is what happens to the stop words of a query with at least 4 other words: "trim"
+	// (default) leaves them out of the search, because repeated common words drown the rest;
+	// "keep" searches them too. Shorter queries are searched as they are, negations are always
+	// kept, and the index holds every word either way. Measured nDCG@10, analyzer en, keep against
+	// trim: cranfield .3668/.3718, cisi .3584/.3939, scifact .6929/.6910.
+	LongQueries string `yaml:"long_queries,omitempty" json:"long_queries,omitempty"`
 	// Fold indexes a word with diacritics also in its form without them (đ as d, ß as ss), so
 	// that "dien thoai" finds "điện thoại" while the exact spelling still scores higher; nil means
 	// true. Without folding a query typed without marks finds only text written without marks.
@@ -33,7 +39,14 @@ type Settings struct {
 	Heading *int `yaml:"heading,omitempty" json:"heading,omitempty"`
 }
 
-const maxWeight = 16
+const (
+	maxWeight = 16
+
+	longTrim = "trim"
+	longKeep = "keep"
+	// longWords is the number of words other than stop words that makes a query long.
+	longWords = 4
+)
 
 // Analyzers returns the names Settings.Analyzer accepts, sorted.
 func Analyzers() []string {
@@ -49,6 +62,9 @@ func Analyzers() []string {
 func (s Settings) Validate() error {
 	if s.Analyzer != "" && !slices.Contains(Analyzers(), s.Analyzer) {
 		return fmt.Errorf("lexical.analyzer %q is unknown: use one of %s", s.Analyzer, strings.Join(Analyzers(), ", "))
+	}
+	if s.LongQueries != "" && s.LongQueries != longTrim && s.LongQueries != longKeep {
+		return fmt.Errorf("lexical.long_queries %q is unknown: use %s or %s", s.LongQueries, longTrim, longKeep)
 	}
 	// Written so that NaN is refused too.
 	if s.K1 != nil && !(*s.K1 >= 0 && *s.K1 <= 10) {
@@ -72,6 +88,7 @@ func (s Settings) WithDefaults() Settings {
 	s.Analyzer = cmp.Or(s.Analyzer, "auto")
 	s.K1 = orDefault(s.K1, 1.2)
 	s.B = orDefault(s.B, 0.75)
+	s.LongQueries = cmp.Or(s.LongQueries, longTrim)
 	s.Fold = orDefault(s.Fold, true)
 	s.Title = orDefault(s.Title, 1)
 	s.Heading = orDefault(s.Heading, 1)
