@@ -1,0 +1,34 @@
+package main
+
+import (
+	"runtime"
+
+	"github.com/seed792a4543/assay/engine"
+)
+
+// commands are the subcommands, each in a file of its own.
+type commands struct {
+	Init    initCmd    `cmd:"" help:"Write a settings file and a starter golden set into a folder of documents."`
+	Build   buildCmd   `cmd:"" help:"Make a build aside; the live one goes on serving."`
+	Eval    evalCmd    `cmd:"" help:"Ask the golden questions of a build and decide whether it may go live."`
+	Promote promoteCmd `cmd:"" help:"Make an accepted build live."`
+	Up      upCmd      `cmd:"" help:"Build, evaluate, and promote if accepted."`
+	Search  searchCmd  `cmd:"" help:"Search the live build."`
+	Builds  buildsCmd  `cmd:"" help:"List, show, roll back or remove builds."`
+	Check   checkCmd   `cmd:"" help:"Verify everything in the store and name each fault."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+type versionCmd struct{}
+
+func (c *versionCmd) Run(a *app) error {
+	if a.cli.JSON {
+		return a.printJSON(struct {
+			Schema  string `json:"schema"`
+			Version string `json:"version"`
+			Go      string `json:"go"`
+		}{"assay.version/v1", engine.Version(), runtime.Version()})
+	}
+	a.printf("assay %s %s %s/%s\n", engine.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return nil
+}

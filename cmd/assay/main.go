@@ -1,0 +1,238 @@
+// Command assay builds, evaluates, promotes and serves hybrid search indexes. A build goes
+// live only after it has passed an evaluation against a golden question set.
+//
+// Results go to standard output, progress and warnings to standard error. Exit codes: 0 done
+// or accepted, 1 failed, 2 usage or bad input, 3 rejected, 4 inconclusive, 5 invalid.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/seed792a4543/assay/engine"
+)
+
+// Exit codes, the same in every output format.
+const (
+	exitOK           = 0
+	exitFailed       = 1
+	exitUsage        = 2
+	exitRejected     = 3
+	exitInconclusive = 4
+	exitInvalid      = 5
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// cli is the whole command line.
+type cli struct {
+	Store  string `help:"Folder of the store." default:".assay" placeholder:"DIR" env:"ASSAY_STORE"`
+	Config string `help:"Settings file (default: assay.yaml, if it is there)." short:"c" placeholder:"FILE"`
+	JSON   bool   `name:"json" help:"Print one JSON document instead of text."`
+	Quiet  bool   `help:"No progress." short:"q"`
+
+	commands
+}
+
+// app is what every command works with.
+type app struct {
+	ctx            context.Context
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	cli            *cli
+}
+
+// exitError carries the exit code of an outcome that is no failure of the program. Its message
+// may be empty when the outcome has been printed already.
+type exitError struct {
+	code int
+	msg  string
+}
+
+func (e *exitError) Error() string { return e.msg }
+
+func usageError(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Sprintf(format, args...)}
+}
+
+// errKongExit is how kong's --help ends a run without ending the process.
+type errKongExit int
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	c := &cli{}
+	parser, err := kong.New(c,
+		kong.Name("assay"),
+		kong.Description("Hybrid search whose index builds go live only after they pass your golden questions."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { panic(errKongExit(code)) }),
+	)
+	if err != nil {
+		fmt.Fprintln(stderr, "assay:", err)
+		return exitFailed
+	}
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case errKongExit:
+			code = int(p)
+		default:
+			panic(p)
+		}
+	}()
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	kctx, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(stderr, "assay: %v: see `assay --help`\n", err)
+		return exitUsage
+	}
+	a := &app{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, cli: c}
+	return report(stderr, kctx.Run(a))
+}
+
+// report prints err, if it has something to say, and returns the exit code it stands for.
+func report(stderr io.Writer, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	var exit *exitError
+	if errors.As(err, &exit) {
+		if exit.msg != "" {
+			fmt.Fprintln(stderr, "assay:", exit.msg)
+		}
+		return exit.code
+	}
+	fmt.Fprintln(stderr, "assay:", err)
+	var path *fs.PathError
+	switch {
+	case errors.Is(err, engine.ErrInput), errors.Is(err, engine.ErrNoBuild),
+		errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
+		return exitUsage
+	case errors.Is(err, engine.ErrInvalid):
+		return exitInvalid
+	}
+	return exitFailed
+}
+
+// settings reads the settings file: the one named by --config, else assay.yaml in the working
+// folder. Without either it returns the defaults and found is false.
+func (a *app) settings() (s engine.Settings, found bool, err error) {
+	path := a.cli.Config
+	if path == "" {
+		path = engine.ConfigName
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return engine.Settings{}, false, nil
+		}
+	}
+	s, err = engine.LoadSettings(path)
+	return s, true, err
+}
+
+// open opens the store with what the settings say about embedding servers.
+func (a *app) open(s engine.Settings) (*engine.Engine, error) {
+	return engine.Open(a.cli.Store, a.options(s))
+}
+
+func (a *app) options(s engine.Settings) engine.Options {
+	o := engine.Options{Getenv: os.Getenv, Progress: a.progress()}
+	if s.Embed.Kind != "" {
+		o.Embed = &s.Embed
+	}
+	return o
+}
+
+// existing opens a store that must be there, without its live build.
+func (a *app) existing() (*engine.Engine, error) {
+	if _, err := os.Stat(a.cli.Store); err != nil {
+		return nil, usageError("there is no store %s: make one with `%s`", a.cli.Store, a.command("build"))
+	}
+	s, _, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	return a.openWithoutLive(s)
+}
+
+// who names the person responsible: the flag, else the user of the system.
+func who(flag string) string {
+	if flag != "" {
+		return flag
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "unknown"
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// printJSON writes one JSON document; it is encoded whole before the first byte is written.
+func (a *app) printJSON(v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(append(data, '\n'))
+	return err
+}
+
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, args...) }
+func (a *app) warnf(format string, args ...any)  { fmt.Fprintf(a.stderr, format, args...) }
+
+// shown makes text from documents safe for a terminal: control characters, which could move
+// the cursor or change the window's title, are written as their escapes.
+func shown(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return '�'
+		}
+		return r
+	}, s)
+}
+
+// oneLine is shown on a single line of at most n characters.
+func oneLine(s string, n int) string {
+	s = strings.Join(strings.Fields(shown(s)), " ")
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// relative shortens a path below the working folder for printing.
+func relative(path string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	rel, err := filepath.Rel(wd, path)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return path
+	}
+	return rel
+}

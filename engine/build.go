@@ -1,0 +1,306 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed792a4543/assay/chunk"
+	"github.com/seed792a4543/assay/corpus"
+	"github.com/seed792a4543/assay/index"
+	"github.com/seed792a4543/assay/index/dense"
+	"github.com/seed792a4543/assay/index/lexical"
+)
+
+// Build is a complete build of a store. It says nothing about whether the build is any good:
+// that is for Validate to find out.
+type Build struct {
+	ID       string
+	Manifest *index.Manifest
+	Existed  bool // the same inputs had been built before; nothing was written
+}
+
+// Build makes a build from the documents of source, beside the live one, and returns its
+// description. The same documents and settings give the same id and the same bytes; if the
+// store already holds that build, it is returned as it is. Nothing becomes live.
+//
+// An empty corpus, a repeated chunk id, a document that cannot be read as its permissions
+// demand, or an embedder that fails are errors, and leave the store as it was.
+func (e *Engine) Build(ctx context.Context, source corpus.Source, settings Settings) (*Build, error) {
+	if err := settings.Validate(); err != nil {
+		return nil, err
+	}
+	s := settings.WithDefaults()
+	e.o.Progress(Progress{Stage: "read"})
+	docs, err := source.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(docs.Documents) == 0 {
+		msg := fmt.Sprintf("corpus %s holds no documents that match include %v", docs.Name, s.Corpus.Include)
+		if n := len(docs.Skipped); n > 0 {
+			msg += fmt.Sprintf("; %d files were skipped, the first: %s (%s)", n, docs.Skipped[0].Path, docs.Skipped[0].Reason)
+		}
+		return nil, badInput("%s: check corpus.path and corpus.include", msg)
+	}
+	e.o.Progress(Progress{Stage: "read", Done: len(docs.Documents), Total: len(docs.Documents)})
+	chunks, err := e.split(ctx, docs, s.Chunk)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := e.lock(ctx, e.o.LockWait)
+	if err != nil {
+		return nil, err
+	}
+	b, err := e.write(ctx, docs, chunks, s, settings)
+	return b, errors.Join(err, unlock())
+}
+
+// split chunks every document, in parallel, and returns the chunks in the order of their ids.
+func (e *Engine) split(ctx context.Context, docs *corpus.Collection, s chunk.Settings) ([]chunk.Chunk, error) {
+	parts := make([][]chunk.Chunk, len(docs.Documents))
+	errs := make([]error, len(docs.Documents))
+	var next, done atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(docs.Documents)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(parts) || ctx.Err() != nil {
+					return
+				}
+				parts[i], errs[i] = chunk.Split(&docs.Documents[i], s)
+				if n := done.Add(1); n%256 == 0 || int(n) == len(parts) {
+					e.o.Progress(Progress{Stage: "chunk", Done: int(n), Total: len(parts)})
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for i, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", docs.Documents[i].ID, err)
+		}
+	}
+	chunks := slices.Concat(parts...)
+	slices.SortFunc(chunks, func(a, b chunk.Chunk) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	for i := 1; i < len(chunks); i++ {
+		if a, b := chunks[i-1], chunks[i]; a.ID == b.ID {
+			return nil, fmt.Errorf("chunk id %s is given twice, by %s and %s", a.ID, a.Doc, b.Doc)
+		}
+	}
+	return chunks, nil
+}
+
+// buildID is the first 12 hex digits of the digest of everything that decides a build's
+// content.
+func buildID(corpusDigest string, settings json.RawMessage, fp *index.Fingerprint) (string, error) {
+	data, err := json.Marshal(struct {
+		Corpus   string             `json:"corpus"`
+		Settings json.RawMessage    `json:"settings"`
+		Embedder *index.Fingerprint `json:"embedder"`
+		Format   int                `json:"format"`
+		Feature  int                `json:"feature"`
+	}{corpusDigest, settings, fp, index.Format, index.Feature})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])[:12], nil
+}
+
+// write makes the build's folder under a temporary name and renames it in. The caller holds
+// the writer's lock.
+func (e *Engine) write(ctx context.Context, docs *corpus.Collection, chunks []chunk.Chunk, s, given Settings) (*Build, error) {
+	stored, err := json.Marshal(s.buildSettings())
+	if err != nil {
+		return nil, err
+	}
+	m := &index.Manifest{
+		Settings: stored,
+		Corpus:   index.CorpusInfo{Name: docs.Name, Digest: docs.Digest()},
+		Counts:   index.Counts{Documents: len(docs.Documents), Chunks: len(chunks), Lexical: len(chunks)},
+	}
+	for _, d := range docs.Documents {
+		m.Counts.TextBytes += int64(len(d.Text))
+	}
+	for _, sk := range docs.Skipped {
+		m.Corpus.Skipped = append(m.Corpus.Skipped, index.Skipped{Path: sk.Path, Reason: sk.Reason})
+	}
+	for _, w := range docs.Warnings {
+		m.Warnings = append(m.Warnings, w.Error())
+	}
+
+	tmp := e.path(buildsName, fmt.Sprintf("%s%d", tempPrefix, os.Getpid()))
+	if err := e.fsys.RemoveAll(tmp); err != nil {
+		return nil, err
+	}
+	if err := e.fsys.MkdirAll(tmp); err != nil {
+		return nil, err
+	}
+	b, err := e.writeInto(ctx, tmp, m, docs, chunks, s, given)
+	if err != nil || b.Existed {
+		return b, errors.Join(err, e.fsys.RemoveAll(tmp))
+	}
+	return b, nil
+}
+
+func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, docs *corpus.Collection, chunks []chunk.Chunk, s, given Settings) (*Build, error) {
+	titles := make(map[corpus.DocumentID]string, len(docs.Documents))
+	for _, d := range docs.Documents {
+		titles[d.ID] = d.Title
+	}
+	e.o.Progress(Progress{Stage: "index", Total: len(chunks)})
+	lexDocs := make([]lexical.Doc, len(chunks))
+	for i := range chunks {
+		c := &chunks[i]
+		lexDocs[i] = indexedDoc(string(c.ID), titles[c.Doc], c.Context, c.Text)
+	}
+	lexPath := filepath.Join(tmp, lexicalDir)
+	stats, err := lexical.Build(ctx, e.fsys, lexPath, slices.Values(lexDocs), s.Lexical)
+	if err != nil {
+		return nil, fmt.Errorf("lexical index: %w", err)
+	}
+	if m.Lexical, err = json.Marshal(stats); err != nil {
+		return nil, err
+	}
+	m.Warnings = append(m.Warnings, stats.Warnings...)
+	e.o.Progress(Progress{Stage: "index", Done: len(chunks), Total: len(chunks)})
+
+	if s.Embed.Kind != "none" {
+		if err := e.writeVectors(ctx, tmp, m, lexDocs, stats, s, given); err != nil {
+			return nil, err
+		}
+	}
+	if m.ID, err = buildID(m.Corpus.Digest, m.Settings, m.Embedder); err != nil {
+		return nil, err
+	}
+	final := e.buildDir(m.ID)
+	if have, err := index.ReadManifest(filepath.Join(final, index.ManifestName)); err == nil {
+		return &Build{ID: m.ID, Manifest: have, Existed: true}, nil
+	} else if !index.IsMissing(err) {
+		return nil, fmt.Errorf("build %s is already there, but: %w", m.ID, err)
+	}
+
+	e.o.Progress(Progress{Stage: "write"})
+	if err := writeDocuments(e.fsys, tmp, docs.Documents); err != nil {
+		return nil, err
+	}
+	if err := writeChunks(e.fsys, tmp, docs.Documents, chunks); err != nil {
+		return nil, err
+	}
+	if m.Files, err = digestTree(tmp); err != nil {
+		return nil, err
+	}
+	if err := m.Write(e.fsys, filepath.Join(tmp, index.ManifestName)); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := e.fsys.SyncTree(tmp); err != nil {
+		return nil, err
+	}
+	if err := e.fsys.Rename(tmp, final); err != nil {
+		return nil, err
+	}
+	e.o.Progress(Progress{Stage: "write", Done: 1, Total: 1})
+	return &Build{ID: m.ID, Manifest: m}, nil
+}
+
+// writeVectors embeds every chunk and stores the vectors and, if it was fitted, the model.
+func (e *Engine) writeVectors(ctx context.Context, tmp string, m *index.Manifest, chunks []lexical.Doc, stats lexical.Stats, s, given Settings) error {
+	texts := make([]string, len(chunks))
+	for i := range chunks {
+		texts[i] = embeddedText(chunks[i])
+	}
+	e.o.Progress(Progress{Stage: "embed", Total: len(texts)})
+	embedder, rows, err := e.embedAll(ctx, tmp, texts, stats, s, given)
+	if err != nil {
+		return fmt.Errorf("embed: %w", err)
+	}
+	fp := embedder.Fingerprint()
+	m.Embedder = &fp
+	m.Counts.Vectors = len(rows)
+	for _, row := range rows {
+		if row == nil {
+			m.Counts.WithoutVector++
+		}
+	}
+	if m.Counts.WithoutVector > 0 {
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d chunks have no word that the embedder knows and can be found by words only", m.Counts.WithoutVector, len(rows)))
+	}
+	e.o.Progress(Progress{Stage: "embed", Done: len(texts), Total: len(texts)})
+	return dense.Write(ctx, e.fsys, filepath.Join(tmp, vectorsFile), fp.Dimension, rows)
+}
+
+// embeddedText is what is embedded for a chunk: the words that are indexed for it.
+func embeddedText(d lexical.Doc) string {
+	if d.Title != "" {
+		return d.Title + "\n" + d.Heading + d.Body
+	}
+	return d.Heading + d.Body
+}
+
+// indexedDoc is what is indexed for a chunk. The title counts once: it is a field of its own
+// only where neither the context nor the text shows it.
+func indexedDoc(id, title, context, text string) lexical.Doc {
+	d := lexical.Doc{ID: id, Heading: context, Body: text}
+	if !strings.Contains(context, title) && !strings.Contains(text, title) {
+		d.Title = title
+	}
+	return d
+}
+
+// digestTree lists every file below root with its size and digest, sorted by name.
+func digestTree(root string) ([]index.FileInfo, error) {
+	var out []index.FileInfo
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		info, err := digestFile(path)
+		info.Name = filepath.ToSlash(rel)
+		out = append(out, info)
+		return err
+	})
+	slices.SortFunc(out, func(a, b index.FileInfo) int { return strings.Compare(a.Name, b.Name) })
+	return out, err
+}
+
+func digestFile(path string) (index.FileInfo, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return index.FileInfo{}, err
+	}
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	return index.FileInfo{Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, errors.Join(err, f.Close())
+}
+
+func errPath(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Path
+	}
+	return "a file"
+}

@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed792a4543/assay/index"
+)
+
+// Fault is one thing wrong with a store.
+type Fault struct {
+	Where string // file or folder
+	Err   error
+}
+
+func (f Fault) String() string { return f.Where + ": " + f.Err.Error() }
+
+// Check reads everything in the store and reports each fault as it is found: pointers, every
+// build's manifest, files, digests and the agreement of its parts, every record and verdict,
+// and the ledger. Leftovers of an interrupted writer are notes, not faults: the next writer
+// removes them. The error is that of a check that could not be completed.
+func (e *Engine) Check(ctx context.Context) (faults []Fault, notes []string, err error) {
+	return check(ctx, &e.store, e.o)
+}
+
+// Check checks the store in dir as Engine.Check does, also one that Open refuses.
+func Check(ctx context.Context, dir string, o Options) (faults []Fault, notes []string, err error) {
+	o = o.withDefaults()
+	if _, err := os.Stat(dir); err != nil {
+		return nil, nil, fmt.Errorf("store %s: %w", dir, err)
+	}
+	return check(ctx, &store{dir: dir, fsys: o.fsys}, o)
+}
+
+func check(ctx context.Context, s *store, o Options) (faults []Fault, notes []string, err error) {
+	add := func(where string, err error) {
+		if err != nil {
+			faults = append(faults, Fault{where, err})
+		}
+	}
+	ids, err := s.builds()
+	if err != nil {
+		return nil, nil, err
+	}
+	have := map[string]bool{}
+	for _, id := range ids {
+		have[id] = true
+	}
+	for _, name := range []string{liveName, referenceName} {
+		id, err := s.pointer(name)
+		add(s.path(name), err)
+		if err == nil && id != "" && !have[id] {
+			add(s.path(name), fmt.Errorf("it names build %s, which is missing: promote another build", id))
+		}
+	}
+	for i, id := range ids {
+		o.Progress(Progress{Stage: "check", Done: i, Total: len(ids)})
+		if err := ctx.Err(); err != nil {
+			return faults, notes, err
+		}
+		for _, err := range s.checkBuild(ctx, id, o) {
+			add(s.buildDir(id), err)
+		}
+	}
+	_, err = s.ledger()
+	add(s.path(ledgerName), err)
+	temps, err := s.temporaries()
+	if err != nil {
+		return faults, notes, err
+	}
+	for _, t := range temps {
+		notes = append(notes, t+": left by an interrupted writer; the next writer removes it")
+	}
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return faults, notes, err
+	}
+	for _, entry := range entries {
+		switch name := entry.Name(); {
+		case name == buildsName, name == "cache", name == liveName, name == referenceName, name == lockName, name == ledgerName:
+		case strings.HasSuffix(name, ".tmp"):
+		default:
+			notes = append(notes, s.path(name)+": not part of a store; assay ignores it")
+		}
+	}
+	return faults, notes, ctx.Err()
+}
+
+// checkBuild returns every fault of one build.
+func (s *store) checkBuild(ctx context.Context, id string, o Options) (errs []error) {
+	dir := s.buildDir(id)
+	m, err := index.ReadManifest(filepath.Join(dir, index.ManifestName))
+	if err != nil {
+		return []error{missingIsCorrupt(err)}
+	}
+	want := map[string]index.FileInfo{}
+	for _, f := range m.Files {
+		want[f.Name] = f
+	}
+	errs = append(errs, extraFiles(dir, want)...)
+	for _, f := range m.Files {
+		path := filepath.Join(dir, filepath.FromSlash(f.Name))
+		have, err := digestFile(path)
+		switch {
+		case index.IsMissing(err):
+			errs = append(errs, &index.CorruptError{File: path, Reason: "file is missing"})
+		case err != nil:
+			errs = append(errs, err)
+		case have.Size != f.Size:
+			errs = append(errs, &index.CorruptError{File: path, Reason: fmt.Sprintf("%d bytes, the manifest says %d", have.Size, f.Size)})
+		case have.SHA256 != f.SHA256:
+			errs = append(errs, &index.CorruptError{File: path, Reason: "its SHA-256 is not the manifest's"})
+		}
+	}
+	if want, err := buildID(m.Corpus.Digest, m.Settings, m.Embedder); err != nil || want != id || m.ID != id {
+		errs = append(errs, &index.CorruptError{File: filepath.Join(dir, index.ManifestName),
+			Reason: fmt.Sprintf("its content belongs to build %s", want)})
+	}
+	if len(errs) == 0 {
+		// The digests agree, so what follows finds only faults of the writer itself.
+		errs = append(errs, s.checkParts(ctx, id, o)...)
+	}
+	if _, err := s.verdicts(id); err != nil {
+		errs = append(errs, err)
+	}
+	return errs
+}
+
+// extraFiles names files that the manifest does not know: they may hide a mix of two builds.
+func extraFiles(dir string, want map[string]index.FileInfo) (errs []error) {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			if rel == evaluationsName {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if _, ok := want[rel]; !ok && rel != index.ManifestName && rel != useName {
+			errs = append(errs, &index.CorruptError{File: path, Reason: "the manifest does not list it"})
+		}
+		return nil
+	})
+	if err != nil {
+		errs = append(errs, err)
+	}
+	return errs
+}
+
+// checkParts opens the build and verifies each part against the others.
+func (s *store) checkParts(ctx context.Context, id string, o Options) []error {
+	// Whatever model the settings name, the files can be checked without it.
+	r := &reader{id: id, dir: s.buildDir(id), unuse: func() error { return nil }, filters: map[string]*index.Filter{}}
+	o.Embedder = nil
+	if err := r.openFiles(o); err != nil {
+		return []error{errors.Join(err, r.closeFiles())}
+	}
+	errs := []error{r.verifyFiles(ctx), r.closeFiles()}
+	out := errs[:0]
+	for _, err := range errs {
+		if err != nil {
+			out = append(out, err)
+		}
+	}
+	return out
+}

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/seed792a4543/assay/index"
+	"github.com/seed792a4543/assay/index/embed"
+	"github.com/seed792a4543/assay/index/embed/openai"
+	"github.com/seed792a4543/assay/index/lexical"
+)
+
+// cachePath is where embeddings are kept, shared by the builds of a store.
+func (s *store) cachePath() string { return s.path("cache", "embeddings") }
+
+// externalEmbedder makes the embedder that the settings name, other than the built-in one.
+func externalEmbedder(s Settings, o Options) (index.Embedder, error) {
+	e := s.Embed
+	switch e.Kind {
+	case "openai":
+		return embed.NewOpenAI(embed.OpenAIOptions{
+			URL: e.URL, Model: e.Model, Revision: e.Revision, KeyEnv: e.KeyEnv,
+			DocumentPrefix: e.DocumentPrefix, QueryPrefix: e.QueryPrefix,
+			Dimensions: e.Dimensions, Batch: e.Batch, Concurrency: e.Concurrency,
+			Timeout: e.Timeout, Tries: e.Tries, MaxTokens: e.MaxTokens, OverLong: e.Overlong,
+			Client: o.HTTP, Getenv: o.Getenv, Log: o.Log,
+			Progress: func(p openai.Progress) {
+				o.Progress(Progress{Stage: "embed", Done: p.Done, Total: p.Total})
+			},
+		})
+	case "command":
+		return embed.NewCommand(embed.CommandOptions{
+			Command: e.Command, Model: e.Model, Revision: e.Revision, Dimension: e.Dimensions,
+			DocumentPrefix: e.DocumentPrefix, QueryPrefix: e.QueryPrefix, Batch: e.Batch, Timeout: e.Timeout, Log: o.Log,
+		})
+	case "precomputed":
+		return embed.OpenPrecomputed(embed.PrecomputedOptions{
+			Vectors: e.Path, Keys: e.Keys, Queries: e.Queries, QueriesKeys: e.QueriesKeys,
+			Model: e.Model, Revision: e.Revision, Missing: e.Missing,
+		})
+	}
+	return nil, badInput("embed.kind is %q: use builtin, openai, command, precomputed or none", e.Kind)
+}
+
+func builtinOptions(s Settings, analyzer string, terms func(string) []string) embed.BuiltinOptions {
+	return embed.BuiltinOptions{Tokenize: terms, Tokenizer: analyzer, Seed: s.Embed.Seed, Dimensions: s.Embed.Dimensions}
+}
+
+// embedAll returns the embedder of a build and the vector of each text. A model that is fitted
+// on the corpus is saved in the build's folder.
+func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, stats lexical.Stats, s, given Settings) (index.Embedder, [][]float32, error) {
+	if e.o.Embedder == nil && s.Embed.Kind == "builtin" {
+		analyzer, err := lexical.NewAnalyzer(stats.Settings)
+		if err != nil {
+			return nil, nil, err
+		}
+		model, err := embed.FitBuiltin(ctx, texts, builtinOptions(s, stats.Analyzer, analyzer.Terms))
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := model.Save(e.fsys, filepath.Join(dir, embedderFile)); err != nil {
+			return nil, nil, err
+		}
+		rows, err := model.Embed(ctx, texts, index.KindDocument)
+		return model, rows, err
+	}
+	embedder := e.o.Embedder
+	if embedder == nil {
+		var err error
+		if embedder, err = externalEmbedder(given, e.o); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := embed.Prepare(ctx, embedder); err != nil {
+		return nil, nil, err
+	}
+	source := embedder
+	if !given.Embed.NoCache && s.Embed.Kind != "precomputed" {
+		cache, err := embed.NewCache(embedder, e.cachePath(), embed.CacheOptions{FS: e.fsys, Log: e.o.Log})
+		if err != nil {
+			return nil, nil, err
+		}
+		source = cache
+	}
+	rows, err := source.Embed(ctx, texts, index.KindDocument)
+	if err == nil && len(rows) != len(texts) {
+		err = errors.New("the embedder returned another number of vectors than it was given texts")
+	}
+	return embedder, rows, err
+}
+
+// openEmbedder makes the embedder that queries of an opened build need.
+func openEmbedder(dir string, s Settings, lex *lexical.Index, o Options) (index.Embedder, error) {
+	if o.Embedder != nil {
+		return o.Embedder, nil
+	}
+	if s.Embed.Kind == "builtin" {
+		return embed.OpenBuiltin(filepath.Join(dir, embedderFile), builtinOptions(s, lex.Stats().Analyzer, lex.Terms))
+	}
+	if o.Embed != nil && o.Embed.Kind == s.Embed.Kind {
+		s.Embed = *o.Embed
+	}
+	embedder, err := externalEmbedder(s, o)
+	if err != nil {
+		return nil, err
+	}
+	return embedder, embed.Prepare(context.Background(), embedder)
+}

@@ -1,0 +1,398 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed792a4543/assay/evalkit"
+	"github.com/seed792a4543/assay/evalkit/golden"
+	"github.com/seed792a4543/assay/evalkit/verdict"
+)
+
+// ValidateOptions add to Validate. The zero value compares with the live build and the store's
+// reference on the dev questions.
+type ValidateOptions struct {
+	EvalOptions
+	NoSelfTest bool   // leave out the injected faults: faster, and the verdict says so
+	Who        string // for the ledger when the holdout is looked at
+}
+
+// Validation is a verdict with everything it was made from.
+type Validation struct {
+	*verdict.Verdict
+	Run       string // id of the stored record
+	Candidate *Outcome
+	Live      *Outcome // nil for the first build
+	Reference *Outcome // nil without one
+	Record    *Record
+}
+
+// Validate asks the golden questions of b, of the live build and of the reference, tests
+// whether the gate would notice a broken build, decides by the policy, and stores the record
+// beside the build. A verdict is returned for every outcome; an error means that none could be
+// reached.
+func (e *Engine) Validate(ctx context.Context, b *Build, set *golden.Set, policy *verdict.Policy) (*verdict.Verdict, error) {
+	v, err := e.ValidateWith(ctx, b.ID, set, policy, ValidateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return v.Verdict, nil
+}
+
+// ValidateWith is Validate with options and the whole evidence.
+func (e *Engine) ValidateWith(ctx context.Context, build string, set *golden.Set, policy *verdict.Policy, o ValidateOptions) (*Validation, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o.EvalOptions = o.withDefaults()
+	if policy == nil {
+		policy = DefaultPolicy()
+	}
+	if err := policy.Validate(); err != nil {
+		return nil, badInput("%v", err)
+	}
+	if err := o.applyPolicy(policy); err != nil {
+		return nil, err
+	}
+	id, err := e.resolve(build)
+	if err != nil {
+		return nil, err
+	}
+	rs, err := e.openCompared(id, policy)
+	if err != nil {
+		return nil, err
+	}
+	val, err := e.validate(ctx, rs, set, policy, o)
+	return val, errors.Join(err, rs.close())
+}
+
+// applyPolicy makes the evaluation measure what the policy decides by.
+func (o *ValidateOptions) applyPolicy(p *verdict.Policy) error {
+	if p.Rule != "" && o.Rule == "" {
+		o.Rule = p.Rule
+	}
+	if p.View != "" {
+		o.View = p.View
+	}
+	if p.Cutoffs != nil {
+		o.Cutoffs = p.Cutoffs
+	}
+	if o.Seed == 0 {
+		o.Seed = p.Resolved().Seed
+	}
+	need := []string{p.Primary}
+	for name := range p.Floor {
+		need = append(need, name)
+	}
+	slices.Sort(need)
+	for _, name := range need {
+		family, at, _ := strings.Cut(name, "@")
+		var k int
+		if _, err := fmt.Sscanf(at, "%d", &k); err != nil {
+			return badInput("measure %q of the policy has no cutoff", name)
+		}
+		if !slices.Contains(o.Cutoffs, k) {
+			if p.Cutoffs != nil {
+				return badInput("the policy decides by %s but its cutoffs are %v: add %d", name, p.Cutoffs, k)
+			}
+			o.Cutoffs = append(o.Cutoffs, k)
+		}
+		if len(o.Measures) > 0 && !slices.Contains(o.Measures, name) && !slices.Contains(o.Measures, family) {
+			o.Measures = append(o.Measures, name)
+		}
+	}
+	slices.Sort(o.Cutoffs)
+	o.Cutoffs = slices.Compact(o.Cutoffs)
+	return nil
+}
+
+// compared are the opened builds of one validation.
+type compared struct{ candidate, live, reference *reader }
+
+func (c *compared) close() error {
+	var errs []error
+	for _, r := range []*reader{c.candidate, c.live, c.reference} {
+		if r != nil {
+			errs = append(errs, r.close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (e *Engine) openCompared(id string, policy *verdict.Policy) (*compared, error) {
+	c := &compared{}
+	open := func(to **reader, name, id string) (err error) {
+		if id == "" {
+			return nil
+		}
+		if *to, err = e.openReader(id, e.o); err != nil {
+			return fmt.Errorf("%s build %s: %w", name, id, err)
+		}
+		return nil
+	}
+	live, err := e.pointer(liveName)
+	if err != nil {
+		return nil, err
+	}
+	reference, err := e.pointer(referenceName)
+	if err != nil {
+		return nil, err
+	}
+	if policy.Reference != "" {
+		if reference, err = e.resolve(policy.Reference); err != nil {
+			return nil, fmt.Errorf("reference of the policy: %w", err)
+		}
+	}
+	if live == id {
+		live = "" // a build is not compared with itself
+		if before, err := e.ledger(); err == nil {
+			live = previousLive(before, id)
+		}
+		if live != "" && !slices.Contains(mustBuilds(&e.store), live) {
+			live = ""
+		}
+	}
+	if reference == id || reference == live {
+		reference = ""
+	}
+	err = errors.Join(open(&c.candidate, "candidate", id), open(&c.live, "live", live), open(&c.reference, "reference", reference))
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+// mustBuilds lists the builds; a folder that cannot be read holds none that could be opened.
+func mustBuilds(s *store) []string {
+	ids, err := s.builds()
+	if err != nil {
+		return nil
+	}
+	return ids
+}
+
+func (e *Engine) validate(ctx context.Context, c *compared, set *golden.Set, policy *verdict.Policy, o ValidateOptions) (*Validation, error) {
+	if o.Rule == "" {
+		o.Rule = defaultRule(c.candidate, c.live, c.reference)
+	}
+	val := &Validation{}
+	var err error
+	if val.Candidate, err = e.evaluate(ctx, c.candidate, c.candidate.view(), set, o.EvalOptions); err != nil {
+		return nil, err
+	}
+	other := o.EvalOptions
+	other.otherCorpus = true
+	if c.live != nil {
+		if val.Live, err = e.evaluate(ctx, c.live, c.live.view(), set, other); err != nil {
+			return nil, fmt.Errorf("live build %s: %w", c.live.id, err)
+		}
+	}
+	if c.reference != nil {
+		if val.Reference, err = e.evaluate(ctx, c.reference, c.reference.view(), set, other); err != nil {
+			return nil, fmt.Errorf("reference build %s: %w", c.reference.id, err)
+		}
+	}
+	integrity, err := c.candidate.view().integrity(ctx, o.Seed)
+	if err != nil {
+		return nil, err
+	}
+	var self *verdict.SelfTest
+	if !o.NoSelfTest {
+		if self, err = e.selfTest(ctx, c.candidate, set, policy, o, val.Candidate.Evaluation); err != nil {
+			return nil, err
+		}
+	}
+	rec, runData, err := e.record(c, set, policy, o, val)
+	if err != nil {
+		return nil, err
+	}
+	rec.Integrity = append([]string{}, integrity...)
+	recData, err := encode(rec)
+	if err != nil {
+		return nil, err
+	}
+	in := verdict.Input{
+		Policy: policy, Candidate: val.Candidate.Evaluation, CorpusCause: corpusCause(c),
+		SelfTest: self, RecordDigest: hexDigest(recData), Measured: map[string]float64{},
+	}
+	if val.Live != nil {
+		in.Live = val.Live.Evaluation
+		if p := quantile(val.Live.Latencies, 0.95); p > 0 {
+			in.Measured["latency_p95_ratio"] = float64(quantile(val.Candidate.Latencies, 0.95)) / float64(p)
+		}
+	}
+	if val.Reference != nil {
+		in.Reference = val.Reference.Evaluation
+	}
+	val.Verdict = verdict.Decide(in)
+	if len(integrity) > 0 {
+		val.Verdict.Verdict = verdict.Reject
+		reasons := make([]string, len(integrity))
+		for i, msg := range integrity {
+			reasons[i] = "Integrity: " + msg + "; rebuild it."
+		}
+		val.Verdict.Reasons = append(reasons, val.Verdict.Reasons...)
+		val.Verdict.Seal()
+	}
+	val.Run, val.Record = rec.Run, rec
+	unlock, err := e.lock(ctx, e.o.LockWait)
+	if err != nil {
+		return nil, err
+	}
+	err = e.storeRecord(rec, runData, val.Verdict, e.times(val.Candidate.Latencies))
+	if err == nil && o.Split != golden.Dev {
+		err = e.appendLedger(LedgerEntry{
+			Time: e.o.Now().UTC(), Action: "holdout", Build: rec.Build, Who: o.Who,
+			Golden: rec.Golden.Digest, Record: hexDigest(recData), Revealed: "questions",
+		})
+	}
+	return val, errors.Join(err, unlock())
+}
+
+// record collects what the verdict was made from.
+func (e *Engine) record(c *compared, set *golden.Set, policy *verdict.Policy, o ValidateOptions, val *Validation) (*Record, []byte, error) {
+	runData, err := encodeRun(val.Candidate.Run)
+	if err != nil {
+		return nil, nil, err
+	}
+	policyData, err := encode(policy.Resolved())
+	if err != nil {
+		return nil, nil, err
+	}
+	r := c.candidate
+	rec := &Record{
+		Schema: RecordSchema, Build: r.id, Manifest: r.manifest.Digest, Corpus: r.manifest.Corpus.Digest,
+		Versions: documentVersions(r), Settings: r.settings.Flatten(), Embedder: r.manifest.Embedder,
+		Golden: goldenRef(set), Policy: policyData, PolicyHash: policy.Digest(),
+		RunHash: hexDigest(runData), Evaluation: val.Candidate.Evaluation,
+	}
+	for _, f := range val.Candidate.Preflight.Findings {
+		rec.Warnings = append(rec.Warnings, f.String())
+	}
+	if c.live != nil {
+		rec.Live, rec.LiveResult = c.live.id, val.Live.Evaluation
+		rec.Differences = differingSettings(rec.Settings, c.live.settings.Flatten())
+	}
+	if c.reference != nil {
+		rec.Reference = c.reference.id
+	}
+	rec.Run, err = runID(rec.Build, rec.Golden.Digest, rec.PolicyHash, rec.Live, rec.Reference, o.Split, o.Rule, o.View, o.Cutoffs, o.Measures, o.Mode, o.Seed, o.NoSelfTest)
+	return rec, runData, err
+}
+
+// differingSettings names every setting in which the two differ, with both values.
+func differingSettings(a, b map[string]string) []string {
+	var out []string
+	keys := map[string]bool{}
+	for k := range a {
+		keys[k] = true
+	}
+	for k := range b {
+		keys[k] = true
+	}
+	for _, k := range sortedKeys(keys) {
+		if a[k] != b[k] {
+			out = append(out, fmt.Sprintf("%s: %s, live %s", k, quoted(a[k]), quoted(b[k])))
+		}
+	}
+	return out
+}
+
+func quoted(s string) string {
+	if s == "" {
+		return "(unset)"
+	}
+	return s
+}
+
+// corpusCause says how the documents of the builds differ, "" if they do not: a change of the
+// documents is then the declared cause of a change in the numbers.
+func corpusCause(c *compared) string {
+	have := documentVersions(c.candidate)
+	var parts []string
+	for _, other := range []struct {
+		name string
+		r    *reader
+	}{{"live", c.live}, {"reference", c.reference}} {
+		if other.r == nil || other.r.manifest.Corpus.Digest == c.candidate.manifest.Corpus.Digest {
+			continue
+		}
+		old := documentVersions(other.r)
+		added, changed, removed := 0, 0, 0
+		for id, v := range have {
+			switch was, ok := old[id]; {
+			case !ok:
+				added++
+			case was != v:
+				changed++
+			}
+		}
+		for id := range old {
+			if _, ok := have[id]; !ok {
+				removed++
+			}
+		}
+		parts = append(parts, fmt.Sprintf("since the %s build: %d documents added, %d changed, %d removed, or their permissions changed", other.name, added, changed, removed))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// selfTest asks the questions of the candidate again, which must give the same answers, and of
+// the candidate with each fault injected, which must be noticed.
+func (e *Engine) selfTest(ctx context.Context, r *reader, set *golden.Set, policy *verdict.Policy, o ValidateOptions, first *evalkit.Evaluation) (*verdict.SelfTest, error) {
+	o.Resamples = -1 // intervals are no part of the comparison
+	again, err := e.evaluate(ctx, r, r.view(), set, o.EvalOptions)
+	if err != nil {
+		return nil, err
+	}
+	self := &verdict.SelfTest{AA: verdict.SelfCompare(first, again.Evaluation)}
+	views, cannot := r.injections(o.Seed)
+	names := []string{FaultDropped, FaultShuffled, FaultSwapped, FaultForeign, FaultStale, FaultACL}
+	for i, name := range names {
+		e.o.Progress(Progress{Stage: "self-test", Done: i + 1, Total: len(names)})
+		v, ok := views[name]
+		if !ok {
+			self.AA.Note = strings.TrimPrefix(self.AA.Note+"; "+name+" cannot happen: "+cannot[name], "; ")
+			continue
+		}
+		test, err := e.testFault(ctx, r, v, set, policy, o, first)
+		if err != nil {
+			return nil, fmt.Errorf("self-test, %s: %w", name, err)
+		}
+		test.Name = name
+		self.Faults = append(self.Faults, test)
+	}
+	return self, nil
+}
+
+func (e *Engine) testFault(ctx context.Context, r *reader, v *view, set *golden.Set, policy *verdict.Policy, o ValidateOptions, sound *evalkit.Evaluation) (verdict.FaultTest, error) {
+	found, err := v.integrity(ctx, o.Seed)
+	if err != nil {
+		return verdict.FaultTest{}, err
+	}
+	outcome, err := e.evaluate(ctx, r, v, set, o.EvalOptions)
+	if err != nil {
+		if ctx.Err() != nil {
+			return verdict.FaultTest{}, err
+		}
+		line, _, _ := strings.Cut(err.Error(), "\n")
+		return verdict.FaultTest{Caught: true, Note: "the answers cannot be scored: " + clip(line, 200)}, nil
+	}
+	measured := verdict.Decide(verdict.Input{Policy: policy, Candidate: outcome.Evaluation, Live: sound})
+	byQuestions := measured.Verdict != verdict.Accept
+	test := verdict.FaultTest{Caught: len(found) > 0 || byQuestions}
+	switch {
+	case len(found) > 0 && byQuestions:
+		test.Note = fmt.Sprintf("by the questions (%s) and by the integrity checks (%s)", measured.Verdict, found[0])
+	case byQuestions:
+		test.Note = fmt.Sprintf("by the questions (%s)", measured.Verdict)
+	case len(found) > 0:
+		test.Note = fmt.Sprintf("by the integrity checks (%s); this golden set alone is too small to notice it", found[0])
+	default:
+		test.Note = "neither the questions nor the integrity checks notice it"
+	}
+	return test, nil
+}
