@@ -144,8 +144,11 @@ func (m *markdown) walk(n ast.Node, within BlockKind, depth int) {
 		if n.Kind() == ast.KindList {
 			within = List
 		}
-		if n.Kind() == ast.KindListItem {
+		switch n.Kind() {
+		case ast.KindListItem:
 			m.start(n, List)
+		case ast.KindBlockquote:
+			m.start(n, within) // its first line may be empty
 		}
 		if depth < maxMarkdownDepth {
 			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -173,9 +176,9 @@ func (m *markdown) start(n ast.Node, kind BlockKind) {
 
 func (m *markdown) startAt(s blockStart) {
 	if k := len(m.starts) - 1; k >= 0 && m.starts[k].at >= s.at {
-		// Two blocks begin on a line: "- # x", "> - a". The first is the list item, which
-		// a table or code inside it overrides.
-		if m.starts[k].at == s.at && m.starts[k].kind == List && (s.kind == Table || s.kind == Code) {
+		// Two blocks begin on a line: "- x", "> - a". The first is the item or quote, which
+		// what stands inside overrides.
+		if m.starts[k].at == s.at && (s.kind == Table || s.kind == Code || s.kind == List) {
 			m.starts[k] = s
 		}
 		return
