@@ -8,6 +8,7 @@ import (
 
 // commands are the subcommands, each in a file of its own.
 type commands struct {
+	Demo    demoCmd    `cmd:"" help:"Show the whole job on a bundled collection, in a temporary folder."`
 	Init    initCmd    `cmd:"" help:"Write a settings file and a starter golden set into a folder of documents."`
 	Build   buildCmd   `cmd:"" help:"Make a build aside; the live one goes on serving."`
 	Eval    evalCmd    `cmd:"" help:"Ask the golden questions of a build and decide whether it may go live."`
