@@ -9,9 +9,9 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/seed792a4543/assay/evalkit/measure"
 	"github.com/seed792a4543/assay/internal/suggest"
 )
 
@@ -78,8 +78,16 @@ func Guardrails() []Guardrail {
 }
 
 // Resolved returns the policy with the defaults that do not depend on the number of questions
-// filled in. The receiver does not change.
+// filled in and measures in the spelling of evaluations. The receiver does not change.
 func (p Policy) Resolved() Policy {
+	p.Primary = canonical(p.Primary)
+	if p.Floor != nil {
+		floor := make(map[string]float64, len(p.Floor))
+		for _, name := range slices.Sorted(maps.Keys(p.Floor)) {
+			floor[canonical(name)] = p.Floor[name]
+		}
+		p.Floor = floor
+	}
 	p.Alpha = cmp.Or(p.Alpha, 0.05)
 	p.Seed = cmp.Or(p.Seed, 1)
 	p.Inconclusive = cmp.Or(p.Inconclusive, Keep)
@@ -247,36 +255,50 @@ func sameLetters(a, b string) bool {
 	return slices.Equal(x, y)
 }
 
-// families are the measures a policy can name: those with values in [0,1].
+// families are the measures a policy usually names; a misspelt one is compared with these.
 func families() []string {
-	return []string{"all_hit", "ap", "dup", "hit", "judged", "ndcg", "ndcg_exp", "p", "recall", "rr"}
+	return []string{"all_hit", "ap", "char_iou", "char_precision", "char_recall", "hit", "judged", "ndcg", "ndcg_exp", "p", "recall", "rr"}
 }
 
-// checkMeasure returns what is wrong with a measure's name, "" if it is a family, an "@" and a
-// cutoff from 1.
+// checkMeasure returns what is wrong with a measure's name, "" if it names a mean in [0,1] of
+// which more is better.
 func checkMeasure(name string) string {
-	family, cutoff, found := strings.Cut(name, "@")
-	if !slices.Contains(families(), family) {
-		return unknown("measure", family, families())
+	m, err := measure.Parse(name)
+	if err != nil {
+		base, _, hasCut := strings.Cut(name, "@")
+		if !slices.Contains(families(), base) {
+			return unknown("measure", base, families())
+		}
+		if !hasCut {
+			return fmt.Sprintf("%q has no cutoff; write for example %s@3", name, base)
+		}
+		return err.Error()
 	}
-	if !found {
-		return fmt.Sprintf("%q has no cutoff; write for example %s@3", name, family)
-	}
-	if k, err := strconv.Atoi(cutoff); err != nil || k < 1 || strconv.Itoa(k) != cutoff {
-		return fmt.Sprintf("%q has no cutoff of 1 or more; write for example %s@3", name, family)
+	switch {
+	case m.Family.Sums(), m.Family == measure.GMAP:
+		return fmt.Sprintf("%q is not a mean of values from 0 to 1; use for example hit@3", name)
+	case m.Family == measure.Dup, m.Family == measure.Unjudged:
+		return fmt.Sprintf("more %s is not better; use the guardrail dup or judged", name)
 	}
 	return ""
 }
 
+// canonical returns the spelling that evaluations use for a measure, the name itself if unknown.
+func canonical(name string) string {
+	if m, err := measure.Parse(name); err == nil {
+		return m.String()
+	}
+	return name
+}
+
 // binary reports whether a measure is 0 or 1 on every question, so that its changes are flips.
 func binary(name string) bool {
-	family, _, _ := strings.Cut(name, "@")
-	return family == "hit" || family == "all_hit"
+	m, err := measure.Parse(name)
+	return err == nil && m.Family.Binary()
 }
 
 // cutoffOf returns the cutoff of a measure's name, 0 if it has none.
 func cutoffOf(name string) int {
-	_, cutoff, _ := strings.Cut(name, "@")
-	k, _ := strconv.Atoi(cutoff)
-	return k
+	m, _ := measure.Parse(name)
+	return m.Cutoff
 }

@@ -100,8 +100,10 @@ func TestPolicyFaults(t *testing.T) {
 			`policy.yaml:2:1: unknown key "margn"; did you mean "margin"?`, "policy.yaml:3:8: alpha: 2 is not above 0", `policy.yaml:4:11: critical: "1.5" is not a whole number`}},
 		{"no primary", "margin: 0.1", []string{"primary: missing"}},
 		{"no cutoff", "primary: hit", []string{`1:10: primary: "hit" has no cutoff; write for example hit@3`}},
-		{"cutoff 0", "primary: hit@0", []string{"cutoff of 1 or more"}},
-		{"cutoff 03", "primary: hit@03", []string{"cutoff of 1 or more"}},
+		{"cutoff 0", "primary: hit@0", []string{"no whole number from 1"}},
+		{"a count as measure", "primary: num_rel_ret", []string{"not a mean of values from 0 to 1"}},
+		{"less is better", "primary: dup@3", []string{"use the guardrail dup"}},
+		{"cutoff 03", "primary: hit@03", []string{"no whole number from 1"}},
 		{"misspelt measure", "primary: ndgc@5", []string{`unknown measure "ndgc"; did you mean "ndcg"?`}},
 		{"misspelt measure in floor", "primary: hit@3\nfloor:\n  hti@3: 0.8", []string{`policy.yaml:3:3: floor.hti@3: unknown measure "hti"; did you mean "hit"?`}},
 		{"misspelt guardrail", "primary: hit@3\nguardrails: {latency_p95: 2}", []string{`2:14: guardrails.latency_p95: unknown guardrail "latency_p95"; did you mean "latency_p95_ratio"?`}},
@@ -171,6 +173,9 @@ func TestPolicyDigest(t *testing.T) {
 		return p.Digest()
 	}
 	a := digest("primary: hit@3\nmargin: 0.10\n")
+	if b := digest("primary: Success@3\nmargin: 0.1"); a != b {
+		t.Error("another spelling of the measure changes the digest")
+	}
 	if b := digest("# a comment\nmargin: .1 \nprimary: 'hit@3'\nalpha: 0.05\ninconclusive: keep\n"); a != b {
 		t.Error("order, comments and spelled-out defaults change the digest")
 	}
