@@ -160,6 +160,9 @@ func (x *Index) sections() error {
 		blkDocs:  asU32(get("blkdocs", 4)),
 		blkMax:   asF32(get("blkmax", 4)),
 		lengths:  asU32(get("lengths", 4)),
+		common:   asU32(get("common", 4)),
+		ranks:    asU32(get("ranks", 4)),
+		bits:     asU64(get("bits", 8)),
 	}
 	return errs
 }
@@ -177,6 +180,8 @@ func (x *Index) check() string {
 		return fmt.Sprintf("%d lengths, %d expected", len(p.lengths), s.Chunks)
 	case len(p.blkDocs) != len(p.blkMax):
 		return fmt.Sprintf("%d blocks, %d bounds", len(p.blkDocs), len(p.blkMax))
+	case len(p.bits) != len(p.ranks) || len(p.bits) != len(p.common)*((len(p.lengths)+63)/64):
+		return fmt.Sprintf("%d words of bits for %d common terms", len(p.bits), len(p.common))
 	}
 	term, post, blk := uint32(0), uint64(0), uint64(0)
 	for i := range p.termEnds {

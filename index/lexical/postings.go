@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"path/filepath"
 
 	index "github.com/blevesearch/bleve_index_api"
@@ -35,11 +36,17 @@ import (
 //	blkdocs  B × uint32  last chunk of each block
 //	blkmax   B × float32 upper bound of tf / (tf + k1·(1 − b + b·length/average)) in the block
 //	lengths  N × uint32  weighted words of each chunk
+//	common   C × uint32  the terms in at least commonPostings chunks and one chunk of commonShare,
+//	                     ascending
+//	bits     C × W × uint64  for each of them the chunks that hold it, one bit each; W = ⌈N/64⌉
+//	ranks    C × W × uint32  how many of the term's chunks lie before each word of bits
 const (
 	postingsName    = "postings.bin"
 	postingsKind    = "bm25"
 	postingsVersion = 1
 	blockSize       = 128
+	commonPostings  = 1024
+	commonShare     = 16
 )
 
 // spool is a temporary file that becomes one section.
@@ -101,7 +108,7 @@ func (s *spool) close() error {
 
 // writePostings derives the postings file from bleve's segment and fills in the statistics.
 func writePostings(ctx context.Context, fsys *disk.FS, dir, scratch string, stats *Stats) (err error) {
-	names := []string{"terms", "termends", "postends", "blkends", "docs", "freqs", "large", "blkdocs", "blkmax"}
+	names := []string{"terms", "termends", "postends", "blkends", "docs", "freqs", "large", "blkdocs", "blkmax", "common", "bits", "ranks"}
 	spools := make(map[string]*spool, len(names))
 	for _, name := range names {
 		s, err2 := newSpool(fsys, scratch, name)
@@ -163,6 +170,7 @@ func writePostings(ctx context.Context, fsys *disk.FS, dir, scratch string, stat
 	m := newModel(stats)
 	view := postings{docs: asU32(data["docs"]), freqs: data["freqs"], large: asU64(data["large"])}
 	start := uint64(0)
+	words := make([]uint64, (stats.Chunks+63)/64)
 	for i, end := range postEnds {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -173,11 +181,24 @@ func writePostings(ctx context.Context, fsys *disk.FS, dir, scratch string, stat
 			spools["blkmax"].u32(math.Float32bits(view.bound(m, lengths, b, last)))
 			blocks++
 		}
+		if n := end - start; n >= commonPostings && n*commonShare >= uint64(stats.Chunks) {
+			spools["common"].u32(uint32(i))
+			clear(words)
+			for _, d := range view.docs[start:end] {
+				words[d>>6] |= 1 << (d & 63)
+			}
+			before := uint32(0)
+			for _, w := range words {
+				spools["bits"].u64(w)
+				spools["ranks"].u32(before)
+				before += uint32(bits.OnesCount64(w))
+			}
+		}
 		spools["postends"].u64(end)
 		spools["blkends"].u32(blocks)
 		start = end
 	}
-	for _, name := range []string{"postends", "blkends", "blkdocs", "blkmax"} {
+	for _, name := range []string{"postends", "blkends", "blkdocs", "blkmax", "common", "bits", "ranks"} {
 		if data[name], err = spools[name].done(); err != nil {
 			return err
 		}

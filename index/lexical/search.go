@@ -29,6 +29,8 @@ type list struct {
 	freqs   []byte
 	blkDocs []uint32
 	blkMax  []float32
+	bits    []uint64 // of a common term, else nil
+	ranks   []uint32
 
 	// blk is the first block that may hold chunks not yet passed.
 	blk int
@@ -137,7 +139,9 @@ func (s *search) parse(query string) {
 		}
 		to, blkTo := x.p.postEnds[f.term], x.p.blkEnds[f.term]
 		idf := x.m.idf(int(to - from))
+		has, ranks := x.p.commonBits(f.term)
 		s.lists = append(s.lists, list{
+			bits: has, ranks: ranks,
 			idf: idf, times: float64(f.times), weight: idf * float64(f.times) * (x.m.k1 + 1),
 			first: from, docs: x.p.docs[from:to], freqs: x.p.freqs[from:to],
 			blkDocs: x.p.blkDocs[blk:blkTo], blkMax: x.p.blkMax[blk:blkTo],
@@ -322,29 +326,43 @@ func (s *search) collect(base int, optional []int, rest float64) {
 // seek returns the frequency of the list's term in chunk ord, 0 if it is not there. Successive
 // calls must ask for ascending chunks.
 func (l *list) seek(x *Index, ord uint32) uint32 {
-	for l.blk < len(l.blkDocs) && l.blkDocs[l.blk] < ord {
-		l.blk++
-	}
-	if l.blk == len(l.blkDocs) {
-		return 0
-	}
-	lo := l.blk * blockSize
-	docs := l.docs[lo:min(lo+blockSize, len(l.docs))]
-	a, b := 0, len(docs)
-	for a < b {
-		if m := (a + b) >> 1; docs[m] < ord {
-			a = m + 1
-		} else {
-			b = m
+	var at int
+	if l.bits != nil {
+		word, bit := l.bits[ord>>6], uint64(1)<<(ord&63)
+		if word&bit == 0 {
+			return 0
 		}
+		at = int(l.ranks[ord>>6]) + bits.OnesCount64(word&(bit-1))
+		if at >= len(l.freqs) { // only in a damaged file
+			return 0
+		}
+	} else {
+		for l.blk < len(l.blkDocs) && l.blkDocs[l.blk] < ord {
+			l.blk++
+		}
+		if l.blk == len(l.blkDocs) {
+			return 0
+		}
+		lo := l.blk * blockSize
+		docs := l.docs[lo:min(lo+blockSize, len(l.docs))]
+		// The block's last chunk is ord or after it. No branch depends on what is compared.
+		first := 0
+		for n := len(docs); n > 1; {
+			half := n >> 1
+			if docs[first+half-1] < ord {
+				first += half
+			}
+			n -= half
+		}
+		if docs[first] != ord {
+			return 0
+		}
+		at = lo + first
 	}
-	if a == len(docs) || docs[a] != ord {
-		return 0
-	}
-	if f := l.freqs[lo+a]; f != 0 {
+	if f := l.freqs[at]; f != 0 {
 		return uint32(f)
 	}
-	return x.p.largeFreq(l.first + uint64(lo+a))
+	return x.p.largeFreq(l.first + uint64(at))
 }
 
 // keep adds a candidate and, every so often, raises the threshold to what the k-th has.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -24,7 +25,7 @@ func (x *Index) verify(ctx context.Context) error {
 	damaged := func(format string, args ...any) error {
 		return &index.CorruptError{File: path, Reason: fmt.Sprintf(format, args...)}
 	}
-	start, blk := uint64(0), 0
+	start, blk, common := uint64(0), 0, 0
 	for i, end := range p.postEnds {
 		if i%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -44,7 +45,31 @@ func (x *Index) verify(ctx context.Context) error {
 			}
 			blk++
 		}
+		if n := end - start; n >= commonPostings && n*commonShare >= uint64(x.stats.Chunks) {
+			has, ranks := p.commonBits(i)
+			if has == nil {
+				return damaged("term %d is not among the common ones", i)
+			}
+			common++
+			n := uint64(0)
+			for w, word := range has {
+				if uint64(ranks[w]) != n {
+					return damaged("ranks of term %d are wrong", i)
+				}
+				for ; word != 0; word &= word - 1 {
+					if n++; n > end-start || p.docs[start+n-1] != uint32(w<<6+bits.TrailingZeros64(word)) {
+						return damaged("bits of term %d differ from its postings", i)
+					}
+				}
+			}
+			if n != end-start {
+				return damaged("bits of term %d differ from its postings", i)
+			}
+		}
 		start = end
+	}
+	if common != len(p.common) {
+		return damaged("%d common terms, %d expected", len(p.common), common)
 	}
 	if x.stats.Chunks == 0 {
 		return nil

@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"encoding/binary"
+	"slices"
 	"sort"
 	"unsafe"
 )
@@ -15,6 +16,8 @@ type postings struct {
 	freqs                  []byte
 	large                  []uint64
 	blkMax                 []float32
+	common, ranks          []uint32
+	bits                   []uint64
 }
 
 // find returns the number of term, -1 if there is none.
@@ -57,6 +60,16 @@ func (p *postings) largeFreq(i uint64) uint32 {
 		return uint32(p.large[2*at+1])
 	}
 	return 0 // only in a damaged file
+}
+
+// commonBits returns the bits and ranks of a term, nil for a term that has none.
+func (p *postings) commonBits(term int) ([]uint64, []uint32) {
+	i, ok := slices.BinarySearch(p.common, uint32(term))
+	if !ok {
+		return nil, nil
+	}
+	w := (len(p.lengths) + 63) / 64
+	return p.bits[i*w : (i+1)*w], p.ranks[i*w : (i+1)*w]
 }
 
 // littleEndian reports whether numbers lie in memory as they do in the file.
