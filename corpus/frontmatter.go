@@ -341,10 +341,17 @@ func yamlError(in *Input, err error) error {
 // dashes each open a level. It returns the line that is too deep, from 1.
 func nesting(s string) (depth, line int) {
 	brackets := 0
+	var indents []int
 	n := 0
 	for l := range strings.SplitSeq(s, "\n") {
 		n++
 		lead := len(l) - len(strings.TrimLeft(l, " "))
+		if lead < len(l) {
+			for len(indents) > 0 && indents[len(indents)-1] >= lead {
+				indents = indents[:len(indents)-1]
+			}
+			indents = append(indents, lead)
+		}
 		dashes := 0
 		for rest := l[lead:]; strings.HasPrefix(rest, "- ") || strings.HasPrefix(rest, "? "); rest = rest[2:] {
 			dashes++
@@ -358,7 +365,7 @@ func nesting(s string) (depth, line int) {
 			}
 			depth = max(depth, brackets)
 		}
-		if depth = max(depth, dashes); depth > maxFrontMatterDepth {
+		if depth = max(depth, dashes, len(indents)); depth > maxFrontMatterDepth {
 			return depth, n
 		}
 	}

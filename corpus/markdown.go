@@ -60,12 +60,56 @@ type blockStart struct {
 // into emphasis and links, which only headings need.
 func blockParser() parser.Parser {
 	return parser.NewParser(
-		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithBlockParsers(boundedBlockParsers()...),
 		parser.WithParagraphTransformers(
-			util.Prioritized(parser.LinkReferenceParagraphTransformer, 100),
+			util.Prioritized(boundedReferences{parser.LinkReferenceParagraphTransformer}, 100),
 			util.Prioritized(extension.NewTableParagraphTransformer(), 200),
 		),
 	)
+}
+
+// Bounds that keep the time for hostile input linear; goldmark's grows with the product of
+// lines and depth, and with the square of a paragraph's link definitions.
+const (
+	maxContainers     = 100 // quotes and lists inside each other; what is deeper is text
+	maxReferenceLines = 500 // longer paragraphs are not searched for link definitions
+)
+
+// boundedBlockParsers are the default ones, with quotes and lists up to a depth. Bounding
+// lists bounds their items.
+func boundedBlockParsers() []util.PrioritizedValue {
+	return []util.PrioritizedValue{
+		util.Prioritized(parser.NewSetextHeadingParser(), 100),
+		util.Prioritized(parser.NewThematicBreakParser(), 200),
+		util.Prioritized(boundedParser{parser.NewListParser()}, 300),
+		util.Prioritized(parser.NewListItemParser(), 400),
+		util.Prioritized(parser.NewCodeBlockParser(), 500),
+		util.Prioritized(parser.NewATXHeadingParser(), 600),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+		util.Prioritized(boundedParser{parser.NewBlockquoteParser()}, 800),
+		util.Prioritized(parser.NewHTMLBlockParser(), 900),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	}
+}
+
+type boundedParser struct{ parser.BlockParser }
+
+func (b boundedParser) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	depth := 0
+	for n := parent; n != nil; n = n.Parent() {
+		if depth++; depth > maxContainers {
+			return nil, parser.NoChildren
+		}
+	}
+	return b.BlockParser.Open(parent, reader, pc)
+}
+
+type boundedReferences struct{ parser.ParagraphTransformer }
+
+func (b boundedReferences) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
+	if node.Lines().Len() <= maxReferenceLines {
+		b.ParagraphTransformer.Transform(node, reader, pc)
+	}
 }
 
 // titleParser reads one paragraph with everything that may stand inside.
