@@ -39,6 +39,20 @@ func BenchmarkSearch(b *testing.B) {
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(queries)), "ns/query")
 			})
 			x.Close()
+			x, err = Open(path, Options{Workers: 1, kernels: kern, Approximate: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Run(fmt.Sprintf("data=%s/kernels=%s/approximate", kind, kern.name), func(b *testing.B) {
+				i := 0
+				for b.Loop() {
+					if _, err := x.SearchVector(b.Context(), queries[i%len(queries)], 10, nil); err != nil {
+						b.Fatal(err)
+					}
+					i++
+				}
+			})
+			x.Close()
 		}
 	}
 }

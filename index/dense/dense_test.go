@@ -648,3 +648,73 @@ func TestSharedVectors(t *testing.T) {
 		}
 	}
 }
+
+func TestApproximate(t *testing.T) {
+	const dim, n, k = 128, 20000, 10
+	for _, kind := range []string{"random", "clustered", "decaying", "narrow cone", "identical"} {
+		rows := dataset(kind, 6, n, dim)
+		path := filepath.Join(t.TempDir(), "v")
+		if err := Write(t.Context(), nil, path, dim, rows); err != nil {
+			t.Fatal(err)
+		}
+		exact, err := Open(path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer exact.Close()
+		queries := append(queriesFor(rows, 6, dim), queriesFor(rows, 7, dim)...)
+		want, err := exact.SearchVectors(t.Context(), queries, k, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var first [][]index.Candidate
+		for _, kern := range machineKernels() {
+			x, err := Open(path, Options{Approximate: true, kernels: kern})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer x.Close()
+			got, err := x.SearchVectors(t.Context(), queries, k, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := 0
+			for i := range queries {
+				if len(got[i]) != k {
+					t.Fatalf("%s: %d hits, want %d", kind, len(got[i]), k)
+				}
+				for _, c := range got[i] {
+					if slices.Contains(want[i], c) {
+						found++
+					}
+				}
+			}
+			if recall := float64(found) / float64(k*len(queries)); recall < .98 {
+				t.Errorf("%s, %s: recall %.3f, want at least .98", kind, kern.name, recall)
+			}
+			if first == nil {
+				first = got
+			}
+			if diff := cmp.Diff(first, got); diff != "" {
+				t.Errorf("%s: %s differs (-go +it):\n%s", kind, kern.name, diff)
+			}
+			x.parallel = 1 // let workers share even this little
+			x.opts.Workers = 3
+			got, err = x.SearchVectors(t.Context(), queries, k, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(first, got); diff != "" {
+				t.Errorf("%s: %s with 3 workers differs (-1 +3):\n%s", kind, kern.name, diff)
+			}
+		}
+		x, err := Open(path, Options{Approximate: true, Candidates: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer x.Close()
+		if got, err := x.SearchVector(t.Context(), queries[0], k, nil); err != nil || len(got) != k {
+			t.Errorf("%s: one candidate: %v, %v, want %d hits", kind, got, err, k)
+		}
+	}
+}

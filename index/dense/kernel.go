@@ -1,8 +1,11 @@
 package dense
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
-// kernels are the inner loops. All implementations of the first three give the same integers
+// kernels are the inner loops. All implementations of all but near give the same integers
 // and bits.
 type kernels struct {
 	name string
@@ -15,6 +18,9 @@ type kernels struct {
 	// low sets dst[i] to the dot product of the query with the nibbles of row list[i] of the
 	// low plane in codes, which holds all rows.
 	low func(dst []int32, codes []byte, list []uint32, q *quantisedQuery)
+	// signs sets dst[i] to the sum of those values of the coarse query where row i of codes, which
+	// holds len(dst) rows of the sign plane, a multiple of 8, has a 1.
+	signs func(dst []int32, codes []uint64, q *coarseQuery)
 	// near sets dst[i] to the dot product of query with row list[i] of matrix, added in any
 	// order, and thus only within the rounding error that any order may have. It may be nil.
 	near func(dst, matrix []float32, list []uint32, query []float32)
@@ -147,4 +153,45 @@ func aboveGo(bits []uint64, d []int32, scale, err []float32, c, e, t float32) {
 	}
 }
 
-var goKernels = kernels{name: "go", high: highGo, above: aboveGo, low: lowGo} // read-only
+// coarseQuery is a query at 4 bits, -7…7, as planes of bits: plane p of word w is
+// planes[4·w+p] and counts 1, 2, 4 and -8.
+type coarseQuery struct {
+	words  int
+	planes []uint64
+}
+
+// set fills q from values, one per dimension.
+func (q *coarseQuery) set(values []int8, words int) {
+	q.words = words
+	q.planes = grow(q.planes, 4*words)
+	clear(q.planes)
+	for i, v := range values {
+		for p := range 4 {
+			q.planes[i/64*4+p] |= uint64(uint8(v)>>p&1) << (i % 64)
+		}
+	}
+}
+
+// signsGo is kernels.signs.
+func signsGo(dst []int32, codes []uint64, q *coarseQuery) {
+	size := signRows * q.words
+	for len(dst) >= signRows {
+		block := codes[:size]
+		for r := range signRows {
+			var a, b, c, d int
+			at := r
+			for planes := q.planes; len(planes) >= 4; planes = planes[4:] {
+				x := block[at]
+				at += signRows
+				a += bits.OnesCount64(x & planes[0])
+				b += bits.OnesCount64(x & planes[1])
+				c += bits.OnesCount64(x & planes[2])
+				d += bits.OnesCount64(x & planes[3])
+			}
+			dst[r] = int32(a + 2*b + 4*c - 8*d)
+		}
+		dst, codes = dst[signRows:], codes[size:]
+	}
+}
+
+var goKernels = kernels{name: "go", high: highGo, above: aboveGo, low: lowGo, signs: signsGo} // read-only

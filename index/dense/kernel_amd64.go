@@ -14,7 +14,7 @@ func machineKernels() []*kernels {
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
 		all = append(all, &avx2Kernels)
 	}
-	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VNNI {
+	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512VPOPCNTDQ && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VNNI {
 		all = append(all, &vnniKernels)
 	}
 	return all
@@ -48,6 +48,7 @@ var (
 				nearAVX2(&dst[0], &matrix[0], &list[0], n, &query[0], len(query))
 			}
 		},
+		signs: signsGo, // its population count is one instruction; wider ones came later
 	}
 	vnniKernels = kernels{
 		name: "avx512-vnni",
@@ -69,6 +70,13 @@ var (
 		near: func(dst, matrix []float32, list []uint32, query []float32) {
 			if n := nearRows(dst, matrix, list, query); n > 0 {
 				nearAVX512(&dst[0], &matrix[0], &list[0], n, &query[0], len(query))
+			}
+		},
+		signs: func(dst []int32, codes []uint64, q *coarseQuery) {
+			n := len(dst) / signRows
+			_, _ = codes[:n*signRows*q.words], q.planes[:4*q.words]
+			if n > 0 {
+				signsAVX512(&dst[0], &codes[0], &q.planes[0], q.words, n)
 			}
 		},
 	}
@@ -130,3 +138,6 @@ func nearAVX512(dst, matrix *float32, list *uint32, n int, query *float32, dim i
 
 //go:noescape
 func nearAVX2(dst, matrix *float32, list *uint32, n int, query *float32, dim int)
+
+//go:noescape
+func signsAVX512(dst *int32, codes, planes *uint64, words, blocks int)

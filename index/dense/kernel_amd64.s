@@ -568,3 +568,58 @@ near2Store:
 near2Done:
 	VZEROUPPER
 	RET
+
+// func signsAVX512(dst *int32, codes, planes *uint64, words, blocks int)
+// One register holds 64 dimensions of 8 rows.
+TEXT ·signsAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ codes+8(FP), SI
+	MOVQ planes+16(FP), DX
+	MOVQ words+24(FP), CX
+	MOVQ blocks+32(FP), BX
+
+signsBlock:
+	TESTQ BX, BX
+	JZ    signsDone
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	MOVQ  DX, R8
+	MOVQ  CX, R9
+
+signsWord:
+	PREFETCHT0 4096(SI)
+	VMOVDQU64 (SI), Z4
+	VPANDQ.BCST (R8), Z4, Z5
+	VPANDQ.BCST 8(R8), Z4, Z6
+	VPANDQ.BCST 16(R8), Z4, Z7
+	VPANDQ.BCST 24(R8), Z4, Z8
+	VPOPCNTQ Z5, Z5
+	VPOPCNTQ Z6, Z6
+	VPOPCNTQ Z7, Z7
+	VPOPCNTQ Z8, Z8
+	VPADDQ Z5, Z0, Z0
+	VPADDQ Z6, Z1, Z1
+	VPADDQ Z7, Z2, Z2
+	VPADDQ Z8, Z3, Z3
+	ADDQ $64, SI
+	ADDQ $32, R8
+	DECQ R9
+	JNZ  signsWord
+
+	VPSLLQ $1, Z1, Z1
+	VPSLLQ $2, Z2, Z2
+	VPSLLQ $3, Z3, Z3
+	VPADDQ Z1, Z0, Z0
+	VPADDQ Z2, Z0, Z0
+	VPSUBQ Z3, Z0, Z0
+	VPMOVQD Z0, Y0
+	VMOVDQU Y0, (DI)
+	ADDQ $32, DI
+	DECQ BX
+	JMP  signsBlock
+
+signsDone:
+	VZEROUPPER
+	RET

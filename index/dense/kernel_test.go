@@ -66,7 +66,26 @@ func FuzzKernels(f *testing.F) {
 		var q quantisedQuery
 		q.set(slices.Repeat([]int8{99}, 2*dim), (2*dim+7)/8) // a query used before leaves nothing behind
 		q.set(values, l.groups)
+		coarse := make([]int8, dim)
+		signs, wantSigns := make([]uint64, l.size[sectionSign]/8), make([]int32, n)
+		for j := range coarse {
+			coarse[j] = int8(rng.IntN(15) - 7)
+			for r := range n {
+				if extreme || rng.IntN(2) > 0 {
+					signs[l.sign(r, j/64)] |= 1 << (j % 64)
+					wantSigns[r] += int32(coarse[j])
+				}
+			}
+		}
+		var cq coarseQuery
+		cq.set(slices.Repeat([]int8{7}, 2*dim), (2*dim+63)/64)
+		cq.set(coarse, l.words)
 		for _, k := range machineKernels() {
+			gotSigns := make([]int32, n)
+			k.signs(gotSigns, signs, &cq)
+			if diff := cmp.Diff(wantSigns, gotSigns); diff != "" {
+				t.Errorf("%s.signs (-want +got):\n%s", k.name, diff)
+			}
 			got := make([]int32, n)
 			k.high(got, high, &q)
 			if diff := cmp.Diff(wantHigh, got); diff != "" {

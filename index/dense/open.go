@@ -22,10 +22,11 @@ type Options struct {
 	// index is large enough to be worth it.
 	Workers int
 	// Approximate allows a search to miss rows: it ranks all rows by the signs of their
-	// values only and scores the best of them in full. Scores are exact, membership is not.
+	// values only, and scores in full those that may be among the best with a probability
+	// that is high but below 1. Scores are exact, membership is not.
 	Approximate bool
-	// Candidates is how many rows an approximate search scores in full; 0 means 20·k, at
-	// least 200.
+	// Candidates is how many rows an approximate search scores in full; 0 means
+	// as many as the expected error of the estimates asks for.
 	Candidates int
 	// kernels replaces the ones chosen for this machine, for tests and benchmarks.
 	kernels *kernels
@@ -58,6 +59,7 @@ type Index struct {
 	matrix   []float32
 	rot      *rotation
 	pool     sync.Pool // *scratch
+	parallel int       // parallelBytes, less in tests
 
 	mu    sync.RWMutex // held for reading while the mapping is in use
 	data  []byte       // nil once closed
@@ -101,7 +103,7 @@ func Open(path string, o Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{name: path, opts: o, kern: o.kernels, header: h, layout: l, data: data, unmap: unmap}
+	x := &Index{name: path, opts: o, kern: o.kernels, header: h, layout: l, data: data, unmap: unmap, parallel: parallelBytes}
 	if x.kern == nil {
 		x.kern = bestKernels()
 	}
