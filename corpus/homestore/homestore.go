@@ -23,10 +23,11 @@ const (
 	ConfigFile = "assay.yaml"  // settings with which the collection is usually built
 )
 
-// Files holds the whole project: the documents below docs/, the golden set and the settings.
+// Files holds the whole project: the documents below docs/, the golden set, its lock and the
+// settings.
 // The golden set lies outside docs/, so that its questions are never indexed.
 //
-//go:embed docs golden.yaml assay.yaml
+//go:embed docs golden.yaml golden.lock assay.yaml
 var Files embed.FS
 
 // Documents returns the documents alone, with paths relative to their folder ("returns.md").
@@ -40,6 +41,10 @@ func Documents() fs.FS {
 
 // Golden returns the golden set as it stands in the binary. The caller owns the slice.
 func Golden() []byte { return read(GoldenFile) }
+
+// Lock returns the lock of the golden set: digests of every question and of the text of every
+// gold section. The caller owns the slice.
+func Lock() []byte { return read(LockFile) }
 
 // Config returns the commented settings with which the collection is usually built, to be
 // written beside a copy of the other files. The caller owns the slice.

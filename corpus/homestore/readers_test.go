@@ -2,6 +2,8 @@ package homestore_test
 
 import (
 	"context"
+	"flag"
+	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,6 +12,8 @@ import (
 	"github.com/seed792a4543/assay/corpus/homestore"
 	"github.com/seed792a4543/assay/evalkit/golden"
 )
+
+var update = flag.Bool("update", false, "write "+homestore.LockFile+" again")
 
 // load reads the collection with the project's own readers.
 func load(t *testing.T) (*corpus.Collection, *golden.Set) {
@@ -76,5 +80,43 @@ func TestReaders(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The set has nothing to correct, at the cutoff at which the collection is usually scored.
+func TestPreflight(t *testing.T) {
+	docs, set := load(t)
+	report := golden.Preflight(set, docs, golden.PreflightOptions{K: 3})
+	for _, f := range report.Findings {
+		t.Error(f)
+	}
+	t.Logf("mean share of a question's words that its gold sections hold: %.3f", report.Overlap)
+}
+
+// The lock fits the set and the documents. After a deliberate edit raise the set's version and
+// run the test with -update.
+func TestLock(t *testing.T) {
+	docs, set := load(t)
+	if *update {
+		lock, err := golden.Freeze(set, docs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := lock.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(homestore.LockFile, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		t.Skipf("wrote %s: run again without -update", homestore.LockFile)
+	}
+	frozen, err := golden.ParseLock(homestore.LockFile, homestore.Lock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings, _ := frozen.Check(set, docs)
+	for _, f := range findings {
+		t.Error(f)
 	}
 }
