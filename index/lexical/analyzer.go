@@ -120,10 +120,7 @@ type scanner struct {
 	code   coder
 }
 
-type token struct {
-	start, end int
-	kind       int
-}
+type token struct{ start, end int }
 
 // maxRemembered bounds scanner.words.
 const maxRemembered = 1 << 16
@@ -131,11 +128,11 @@ const maxRemembered = 1 << 16
 // scan calls emit for each term of text; variant says that the term stands beside a word and
 // does not count towards the length.
 func (s *scanner) scan(text string, emit func(term string, variant bool)) {
+	if s.a.lang.cjk {
+		text = width.Fold.String(text) // before NFC: a half-width sound mark joins its letter
+	}
 	if !norm.NFC.IsNormalString(text) {
 		text = norm.NFC.String(text)
-	}
-	if s.a.lang.cjk {
-		text = width.Fold.String(text)
 	}
 	s.buf = append(s.buf[:0], text...)
 	s.tokens = s.tokens[:0]
@@ -143,8 +140,8 @@ func (s *scanner) scan(text string, emit func(term string, variant bool)) {
 	at := 0
 	for seg.Segment() {
 		n := len(seg.Bytes())
-		if kind := seg.Type(); kind != segment.None {
-			s.tokens = append(s.tokens, token{at, at + n, kind})
+		if seg.Type() != segment.None {
+			s.split(text, at, at+n)
 		}
 		at += n
 	}
@@ -180,6 +177,24 @@ func (s *scanner) scan(text string, emit func(term string, variant bool)) {
 				}
 			}
 		})
+	}
+}
+
+// split adds the tokens of one segment. Unicode keeps "field:value" in one piece, for the sake
+// of Swedish abbreviations; to readers it is two words.
+func (s *scanner) split(text string, start, end int) {
+	for {
+		i := strings.IndexByte(text[start:end], ':')
+		if i < 0 {
+			break
+		}
+		if i > 0 {
+			s.tokens = append(s.tokens, token{start, start + i})
+		}
+		start += i + 1
+	}
+	if start < end {
+		s.tokens = append(s.tokens, token{start, end})
 	}
 }
 
