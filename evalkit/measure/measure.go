@@ -36,7 +36,7 @@ const (
 	SetRecall   Family = "set_recall"            // recall of the whole list
 	SetF        Family = "set_f"                 // their harmonic mean
 	SetAP       Family = "set_ap"                // their product
-	RBP         Family = "rbp"                   // rank-biased precision, persistence .8
+	RBP         Family = "rbp"                   // rank-biased precision, persistence .9
 	Unjudged    Family = "unjudged"              // unjudged slots within the cutoff / cutoff
 	NumQ        Family = "num_q"                 // topics
 	NumRet      Family = "num_ret"               // slots

@@ -3,9 +3,9 @@ package measure
 import "math"
 
 // persistence is trec_eval's default for rbp.
-const persistence = 0.8
+const persistence = 0.9
 
-// rankBiased returns rank-biased precision (Moffat & Zobel, TOIS 2008) with persistence .8:
+// rankBiased returns rank-biased precision (Moffat & Zobel, TOIS 2008) with persistence .9:
 // the chance that a reader who goes on to the next slot with that probability ends on a
 // relevant one. Unjudged slots count as not relevant.
 func rankBiased(e *Evidence, m Measure) float64 {
