@@ -28,6 +28,9 @@ type Options struct {
 	// Candidates is how many rows an approximate search scores in full; 0 means
 	// as many as the expected error of the estimates asks for.
 	Candidates int
+	// Portable uses the inner loops written in Go even where this machine has faster ones; the
+	// results are the same.
+	Portable bool
 	// kernels replaces the ones chosen for this machine, for tests and benchmarks.
 	kernels *kernels
 }
@@ -104,7 +107,11 @@ func Open(path string, o Options) (*Index, error) {
 		return nil, err
 	}
 	x := &Index{name: path, opts: o, kern: o.kernels, header: h, layout: l, data: data, unmap: unmap, parallel: parallelBytes}
-	if x.kern == nil {
+	switch {
+	case x.kern != nil:
+	case o.Portable:
+		x.kern = &goKernels
+	default:
 		x.kern = bestKernels()
 	}
 	section := func(i int) []byte { return data[l.off[i] : l.off[i]+l.size[i] : l.off[i]+l.size[i]] }
@@ -155,6 +162,18 @@ func (x *Index) Present() int { return x.header.present }
 
 // Dim returns the dimension of the rows.
 func (x *Index) Dim() int { return x.header.dim }
+
+// Kernels names the inner loops in use: go, avx2 or avx512-vnni.
+func (x *Index) Kernels() string { return x.kern.name }
+
+// ScanBytes returns how many bytes of codes a search reads of every row's, a lower bound of its
+// time at the machine's memory speed.
+func (x *Index) ScanBytes() int {
+	if x.opts.Approximate {
+		return x.layout.size[sectionSign]
+	}
+	return x.layout.size[sectionHigh]
+}
 
 // Row returns a copy of the stored row, of length 1; nil where the row is missing or out of
 // range, or x is closed.
