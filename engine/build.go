@@ -191,10 +191,12 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 		return nil, err
 	}
 	final := e.buildDir(m.ID)
-	if have, err := index.ReadManifest(filepath.Join(final, index.ManifestName)); err == nil {
-		return &Build{ID: m.ID, Manifest: have, Existed: true}, nil
-	} else if !index.IsMissing(err) {
-		return nil, fmt.Errorf("build %s is already there, but: %w", m.ID, err)
+	damaged := false
+	if _, err := os.Stat(final); err == nil {
+		if damaged = len(e.checkBuild(ctx, m.ID, e.o)) > 0; !damaged {
+			have, err := index.ReadManifest(filepath.Join(final, index.ManifestName))
+			return &Build{ID: m.ID, Manifest: have, Existed: true}, err
+		}
 	}
 
 	e.o.Progress(Progress{Stage: "write"})
@@ -215,6 +217,12 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 	}
 	if err := e.fsys.SyncTree(tmp); err != nil {
 		return nil, err
+	}
+	if damaged {
+		// It can answer nobody, so there is nothing to lose between the two renames.
+		if err := e.removeBuild(m.ID); err != nil {
+			return nil, err
+		}
 	}
 	if err := e.fsys.Rename(tmp, final); err != nil {
 		return nil, err

@@ -30,10 +30,10 @@ const (
 	chunksFile       = "chunks.dat"
 	chunksKind       = "assaychk"
 	contentVersion   = 1
-	documentSize     = 120
+	documentSize     = 136
+	blockSize        = 32
 	sectionSize      = 48
 	chunkSize        = 40
-	noSuccessor      = 0 // successors are stored plus one
 	maxStringsLength = math.MaxUint32
 )
 
@@ -80,7 +80,7 @@ func writeDocuments(fsys *disk.FS, dir string, docs []corpus.Document) error {
 			}
 		}
 	}
-	var records, sections []byte
+	var records, sections, blocks []byte
 	text := make([]byte, 0, total)
 	for i := range docs {
 		d := &docs[i]
@@ -100,8 +100,11 @@ func writeDocuments(fsys *disk.FS, dir string, docs []corpus.Document) error {
 		records = le.AppendUint64(records, uint64(d.Body))
 		records = le.AppendUint32(records, uint32(len(sections)/sectionSize))
 		records = le.AppendUint32(records, uint32(len(d.Sections)))
-		records = le.AppendUint32(records, successor[i])
+		records = le.AppendUint32(records, successor[i]) // plus one; 0: none
 		records = le.AppendUint32(records, 0)
+		records = strs.addJSON(records, d.Anchors)
+		records = le.AppendUint32(records, uint32(len(blocks)/blockSize))
+		records = le.AppendUint32(records, uint32(len(d.Blocks)))
 		text = append(text, d.Text...)
 		for _, s := range d.Sections {
 			sections = strs.add(sections, corpus.FormatPath(s.Path))
@@ -112,6 +115,13 @@ func writeDocuments(fsys *disk.FS, dir string, docs []corpus.Document) error {
 			sections = le.AppendUint64(sections, uint64(s.Span.End))
 			sections = le.AppendUint64(sections, uint64(s.Body))
 		}
+		for _, b := range d.Blocks {
+			blocks = le.AppendUint32(blocks, uint32(b.Kind))
+			blocks = le.AppendUint32(blocks, uint32(b.Section))
+			blocks = le.AppendUint64(blocks, uint64(b.Span.Start))
+			blocks = le.AppendUint64(blocks, uint64(b.Span.End))
+			blocks = le.AppendUint64(blocks, uint64(b.Header))
+		}
 		if len(strs.data) > maxStringsLength {
 			return fmt.Errorf("%s: titles and headings of all documents together exceed 4 GiB: split the corpus", d.ID)
 		}
@@ -119,6 +129,7 @@ func writeDocuments(fsys *disk.FS, dir string, docs []corpus.Document) error {
 	return container.Write(fsys, filepath.Join(dir, documentsFile), documentsKind, contentVersion, []container.Section{
 		{Name: "documents", Data: records},
 		{Name: "sections", Data: sections},
+		{Name: "blocks", Data: blocks},
 		{Name: "strings", Data: strs.data},
 		{Name: "text", Data: text},
 	})
@@ -159,6 +170,7 @@ func writeChunks(fsys *disk.FS, dir string, docs []corpus.Document, chunks []chu
 type content struct {
 	docsFile, chunksFile *container.File
 	docs, sections       []byte
+	blocks               []byte
 	strings, text        []byte
 	chunks, more         []byte
 	contexts             []byte
@@ -205,6 +217,7 @@ func openContentFiles(dir string) (c *content, err error) {
 	}{
 		{c.docsFile, "documents", documentSize, &c.docs},
 		{c.docsFile, "sections", sectionSize, &c.sections},
+		{c.docsFile, "blocks", blockSize, &c.blocks},
 		{c.docsFile, "strings", 1, &c.strings},
 		{c.docsFile, "text", 1, &c.text},
 		{c.chunksFile, "chunks", chunkSize, &c.chunks},
@@ -234,8 +247,8 @@ func (c *content) checkDocuments(path string) error {
 	c.aclOf = make([]uint32, c.ndocs)
 	for i := range c.ndocs {
 		rec := c.docs[i*documentSize:][:documentSize]
-		for f := range 6 {
-			if !inStrings(rec[f*8:]) {
+		for _, f := range []int{0, 8, 16, 24, 32, 40, 120} {
+			if !inStrings(rec[f:]) {
 				return bad(i, "a string lies outside the table")
 			}
 		}
@@ -246,6 +259,9 @@ func (c *content) checkDocuments(path string) error {
 		first, count := uint64(le.Uint32(rec[104:])), uint64(le.Uint32(rec[108:]))
 		if count == 0 || first+count > uint64(nsections) {
 			return bad(i, "its sections lie outside the table")
+		}
+		if uint64(le.Uint32(rec[128:]))+uint64(le.Uint32(rec[132:])) > uint64(len(c.blocks)/blockSize) {
+			return bad(i, "its blocks lie outside the table")
 		}
 		if le.Uint32(rec[112:]) > uint32(c.ndocs) {
 			return bad(i, "its successor is no document")
@@ -372,7 +388,7 @@ func (c *content) findDoc(id corpus.DocumentID) int {
 	return -1
 }
 
-// document rebuilds document i without its blocks, which only chunking needs.
+// document rebuilds document i as it was read.
 func (c *content) document(i int) (corpus.Document, error) {
 	rec := c.doc(i)
 	d := corpus.Document{
@@ -390,7 +406,19 @@ func (c *content) document(i int) (corpus.Document, error) {
 	if err := json.Unmarshal([]byte(c.str(rec[40:])), &d.Metadata); err != nil {
 		return d, fmt.Errorf("document %s: metadata: %w", d.ID, err)
 	}
-	first, count := int(le.Uint32(rec[104:])), int(le.Uint32(rec[108:]))
+	if err := json.Unmarshal([]byte(c.str(rec[120:])), &d.Anchors); err != nil {
+		return d, fmt.Errorf("document %s: anchors: %w", d.ID, err)
+	}
+	first, count := int(le.Uint32(rec[128:])), int(le.Uint32(rec[132:]))
+	for i := first; i < first+count; i++ {
+		b := c.blocks[i*blockSize:][:blockSize]
+		d.Blocks = append(d.Blocks, corpus.Block{
+			Kind: corpus.BlockKind(le.Uint32(b)), Section: int(le.Uint32(b[4:])),
+			Span:   corpus.Span{Start: int(le.Uint64(b[8:])), End: int(le.Uint64(b[16:]))},
+			Header: int(le.Uint64(b[24:])),
+		})
+	}
+	first, count = int(le.Uint32(rec[104:])), int(le.Uint32(rec[108:]))
 	d.Sections = make([]corpus.Section, count)
 	for s := range d.Sections {
 		sec := c.sections[(first+s)*sectionSize:][:sectionSize]

@@ -90,8 +90,7 @@ type Outcome struct {
 	Evaluation *evalkit.Evaluation
 	Run        *evalkit.Run
 	Preflight  *golden.Report
-	// Latencies of the questions in golden order; no part of any digest.
-	Latencies []time.Duration
+	Times      *evalkit.Times // no part of any digest
 }
 
 // Evaluate runs the golden questions against a build, with the permissions of each question,
@@ -135,10 +134,12 @@ func (e *Engine) evaluate(ctx context.Context, r *reader, v *view, set *golden.S
 		o.Rule = defaultRule(r)
 	}
 	out := &Outcome{Preflight: report}
-	out.Run, out.Latencies, err = e.ask(ctx, v, set, o)
-	if err != nil {
+	started := e.o.Now().UTC()
+	var latencies map[string]time.Duration
+	if out.Run, latencies, err = e.ask(ctx, v, set, o); err != nil {
 		return nil, err
 	}
+	out.Times = evalkit.NewTimes(started, e.o.Now().UTC(), latencies)
 	out.Evaluation, err = evalkit.Evaluate(set, docs, out.Run, evalkit.Options{
 		Rule: o.Rule, View: o.View, Cutoffs: o.Cutoffs, Measures: o.Measures,
 		Split: o.Split, Seed: o.Seed, Workers: o.Workers, Resamples: o.Resamples,
@@ -167,7 +168,7 @@ func preflight(set *golden.Set, docs *corpus.Collection, o EvalOptions) (*golden
 
 // ask runs every selected question at the build's full depth, so that a leak is found wherever
 // it stands in the candidate list.
-func (e *Engine) ask(ctx context.Context, v *view, set *golden.Set, o EvalOptions) (*evalkit.Run, []time.Duration, error) {
+func (e *Engine) ask(ctx context.Context, v *view, set *golden.Set, o EvalOptions) (*evalkit.Run, map[string]time.Duration, error) {
 	questions := set.Select(o.Split)
 	run := &evalkit.Run{Tag: v.r.id, Build: v.r.id, Results: make([]evalkit.Result, len(questions)), Chunks: v.allChunks()}
 	latencies := make([]time.Duration, len(questions))
@@ -188,7 +189,11 @@ func (e *Engine) ask(ctx context.Context, v *view, set *golden.Set, o EvalOption
 		})
 	}
 	wg.Wait()
-	return run, latencies, ctx.Err()
+	byQuestion := make(map[string]time.Duration, len(questions))
+	for i, q := range questions {
+		byQuestion[q.ID] = latencies[i]
+	}
+	return run, byQuestion, ctx.Err()
 }
 
 func (v *view) result(ctx context.Context, q *golden.Question, mode string) evalkit.Result {

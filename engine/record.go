@@ -3,72 +3,28 @@ package engine
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/seed792a4543/assay/evalkit"
-	"github.com/seed792a4543/assay/evalkit/golden"
 	"github.com/seed792a4543/assay/evalkit/verdict"
 	"github.com/seed792a4543/assay/index"
 )
 
-// Names within a build's folder of evaluations.
+// Names within a build's folder of evaluations. A record's own files are evalkit's.
 const (
 	evaluationsName = "evaluations"
-	recordName      = "record.json"
-	runName         = "run.jsonl"
 	verdictName     = "verdict.json"
-	timesName       = "times.json"
+	liveRecordName  = "live" // record of the live build on the same questions
 )
-
-// RecordSchema is the schema key of a Record.
-const RecordSchema = "assay.record/v1"
-
-// Record is what one validation was made of and what it measured. The same inputs and seed
-// give the same bytes; clocks are in Times.
-type Record struct {
-	Schema      string              `json:"schema"`
-	Run         string              `json:"run"` // id: 12 hex digits of the digest of everything that was compared
-	Build       string              `json:"build"`
-	Manifest    string              `json:"manifest"` // digest of the build's manifest
-	Corpus      string              `json:"corpus"`   // digest
-	Versions    map[string]string   `json:"versions"` // document id to version
-	Settings    map[string]string   `json:"settings"`
-	Embedder    *index.Fingerprint  `json:"embedder,omitempty"`
-	Golden      evalkit.GoldenRef   `json:"golden"`
-	Policy      json.RawMessage     `json:"policy"`
-	PolicyHash  string              `json:"policy_digest"`
-	Live        string              `json:"live,omitempty"`
-	Reference   string              `json:"reference,omitempty"`
-	Differences []string            `json:"differences,omitempty"` // settings in which candidate and live differ
-	Integrity   []string            `json:"integrity"`             // what the integrity checks found
-	RunHash     string              `json:"run_digest"`            // SHA-256 of run.jsonl
-	Evaluation  *evalkit.Evaluation `json:"evaluation"`
-	LiveResult  *evalkit.Evaluation `json:"live_evaluation,omitempty"`
-	Warnings    []string            `json:"warnings,omitempty"` // of the preflight
-}
-
-// Times are the clocks of a run; they are in no digest.
-type Times struct {
-	Time    time.Time     `json:"time"`
-	Program string        `json:"program"`
-	Go      string        `json:"go"`
-	System  string        `json:"system"`
-	P50     time.Duration `json:"latency_p50_ns"`
-	P95     time.Duration `json:"latency_p95_ns"`
-	Queries int           `json:"queries"`
-}
 
 // VerdictInfo names a stored verdict.
 type VerdictInfo struct {
@@ -88,76 +44,58 @@ func encode(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func hexDigest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
-
-// encodeRun writes one result a line.
-func encodeRun(run *evalkit.Run) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	for i := range run.Results {
-		if err := enc.Encode(&run.Results[i]); err != nil {
-			return nil, fmt.Errorf("question %s: %w", run.Results[i].Question, err)
-		}
-	}
-	return b.Bytes(), nil
-}
-
-func decodeRun(data []byte) ([]evalkit.Result, error) {
-	var out []evalkit.Result
-	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
-		var r evalkit.Result
-		if err := dec.Decode(&r); err == io.EOF {
-			return out, nil
-		} else if err != nil {
-			return nil, err
-		}
-		out = append(out, r)
-	}
-}
-
 func (s *store) recordDir(build, run string) string {
 	return filepath.Join(s.buildDir(build), evaluationsName, run)
 }
 
-// storeRecord puts record, run, verdict and times into the build's folder, as one: they are
-// written aside and renamed in. An existing record of the same run is replaced, since only its
-// clocks can differ.
-func (s *store) storeRecord(rec *Record, run []byte, v *verdict.Verdict, t Times) error {
-	parent := filepath.Join(s.buildDir(rec.Build), evaluationsName)
+// storeRecord puts records, verdict and times into the build's folder, as one: they are written
+// aside and renamed in. An existing record of the same run is replaced, since only its clocks
+// can differ.
+func (s *store) storeRecord(build string, rec, live *evalkit.Record, v *verdict.Verdict, t *evalkit.Times) error {
+	parent := filepath.Join(s.buildDir(build), evaluationsName)
 	tmp := filepath.Join(parent, fmt.Sprintf("%s%d", tempPrefix, os.Getpid()))
-	if err := s.fsys.MkdirAll(tmp); err != nil {
-		return err
+	err := s.fsys.RemoveAll(tmp)
+	if err == nil {
+		err = s.writeRecord(tmp, rec, live, v, t)
 	}
-	write := func(name string, v any) error {
-		data, err := encode(v)
-		if err != nil {
-			return err
-		}
-		return s.fsys.WriteFile(filepath.Join(tmp, name), data)
-	}
-	err := errors.Join(
-		write(recordName, rec), write(verdictName, v), write(timesName, t),
-		s.fsys.WriteFile(filepath.Join(tmp, runName), run),
-	)
 	if err != nil {
 		return errors.Join(err, s.fsys.RemoveAll(tmp))
 	}
-	final := s.recordDir(rec.Build, rec.Run)
+	final := s.recordDir(build, rec.Run)
 	if _, err := os.Stat(final); err == nil {
 		old := filepath.Join(parent, tempPrefix+"old-"+rec.Run)
-		if err := errors.Join(s.fsys.RemoveAll(old), s.fsys.Rename(final, old), s.fsys.Rename(tmp, final)); err != nil {
-			return err
+		for _, step := range []func() error{
+			func() error { return s.fsys.RemoveAll(old) },
+			func() error { return s.fsys.Rename(final, old) },
+			func() error { return s.fsys.Rename(tmp, final) },
+			func() error { return s.fsys.RemoveAll(old) },
+		} {
+			if err := step(); err != nil {
+				return err
+			}
 		}
-		return s.fsys.RemoveAll(old)
+		return nil
 	}
 	if err := s.fsys.Rename(tmp, final); err != nil {
 		return err
 	}
-	return s.fsys.SyncDir(s.buildDir(rec.Build))
+	return s.fsys.SyncDir(s.buildDir(build))
+}
+
+func (s *store) writeRecord(dir string, rec, live *evalkit.Record, v *verdict.Verdict, t *evalkit.Times) error {
+	if err := rec.Write(s.fsys, dir, t); err != nil {
+		return err
+	}
+	if live != nil {
+		if err := live.Write(s.fsys, filepath.Join(dir, liveRecordName), nil); err != nil {
+			return err
+		}
+	}
+	data, err := encode(v)
+	if err != nil {
+		return err
+	}
+	return s.fsys.WriteFile(filepath.Join(dir, verdictName), data)
 }
 
 var runIDPattern = regexp.MustCompile(`^[0-9a-f]{12}$`)
@@ -181,9 +119,8 @@ func (s *store) runs(build string) ([]string, error) {
 			continue
 		}
 		d := dated{id: e.Name()}
-		var t Times
-		if data, err := os.ReadFile(filepath.Join(s.recordDir(build, e.Name()), timesName)); err == nil && json.Unmarshal(data, &t) == nil {
-			d.t = t.Time
+		if t, err := evalkit.ReadTimes(s.recordDir(build, e.Name())); err == nil {
+			d.t = t.Finished
 		}
 		found = append(found, d)
 	}
@@ -197,45 +134,34 @@ func (s *store) runs(build string) ([]string, error) {
 
 // readVerdict reads a stored verdict and its record and confirms that both are as they were
 // written and belong together.
-func (s *store) readVerdict(build, run string) (*verdict.Verdict, *Record, error) {
+func (s *store) readVerdict(build, run string) (*verdict.Verdict, *evalkit.Record, error) {
 	dir := s.recordDir(build, run)
-	data, err := os.ReadFile(filepath.Join(dir, verdictName))
+	path := filepath.Join(dir, verdictName)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, nil, missingIsCorrupt(err)
 	}
 	v, err := verdict.Decode(data)
 	if err != nil {
-		return nil, nil, &index.CorruptError{File: filepath.Join(dir, verdictName), Reason: err.Error()}
+		return nil, nil, &index.CorruptError{File: path, Reason: err.Error()}
 	}
-	recData, err := os.ReadFile(filepath.Join(dir, recordName))
-	if err != nil {
+	rec, err := evalkit.ReadRecord(dir)
+	if errors.Is(err, evalkit.ErrRecord) {
+		return nil, nil, &index.CorruptError{File: dir, Reason: err.Error()}
+	} else if err != nil {
 		return nil, nil, missingIsCorrupt(err)
 	}
-	bad := func(name, format string, args ...any) error {
-		return &index.CorruptError{File: filepath.Join(dir, name), Reason: fmt.Sprintf(format, args...)}
+	if v.RecordDigest != rec.Digest {
+		return nil, nil, &index.CorruptError{File: path, Reason: "it is the verdict on another record"}
 	}
-	if hexDigest(recData) != v.RecordDigest {
-		return nil, nil, bad(recordName, "its digest is not the one in the verdict")
-	}
-	rec := new(Record)
-	if err := json.Unmarshal(recData, rec); err != nil {
-		return nil, nil, bad(recordName, "%v", err)
-	}
-	if rec.Build != build || v.Build != build || rec.Run != run {
-		return nil, nil, bad(recordName, "it belongs to build %s, run %s", rec.Build, rec.Run)
-	}
-	runData, err := os.ReadFile(filepath.Join(dir, runName))
-	if err != nil {
-		return nil, nil, missingIsCorrupt(err)
-	}
-	if hexDigest(runData) != rec.RunHash {
-		return nil, nil, bad(runName, "its digest is not the one in the record")
+	if rec.Evaluation.Build != build || v.Build != build || rec.Run != run {
+		return nil, nil, &index.CorruptError{File: dir, Reason: fmt.Sprintf("it belongs to build %s, run %s", v.Build, rec.Run)}
 	}
 	return v, rec, nil
 }
 
 // recordOf returns the record behind a verdict.
-func (s *store) recordOf(build string, v *verdict.Verdict) (*Record, error) {
+func (s *store) recordOf(build string, v *verdict.Verdict) (*evalkit.Record, error) {
 	ids, err := s.runs(build)
 	if err != nil {
 		return nil, err
@@ -267,7 +193,7 @@ func (s *store) verdicts(build string) ([]VerdictInfo, error) {
 }
 
 // Verdict returns the newest verdict on a build, or that of the named run.
-func (e *Engine) Verdict(build, run string) (*verdict.Verdict, *Record, error) {
+func (e *Engine) Verdict(build, run string) (*verdict.Verdict, *evalkit.Record, error) {
 	id, err := e.resolve(build)
 	if err != nil {
 		return nil, nil, err
@@ -285,55 +211,27 @@ func (e *Engine) Verdict(build, run string) (*verdict.Verdict, *Record, error) {
 	return e.readVerdict(id, run)
 }
 
-// RunOf reads the ranked lists of a stored run.
-func (e *Engine) RunOf(build, run string) (*evalkit.Run, error) {
+// LiveRecord reads what the live build of that time returned for the questions of a run; nil
+// if there was none.
+func (e *Engine) LiveRecord(build, run string) (*evalkit.Record, error) {
 	id, err := e.resolve(build)
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := e.readVerdict(id, run); err != nil {
-		return nil, err
-	}
-	data, err := os.ReadFile(filepath.Join(e.recordDir(id, run), runName))
-	if err != nil {
-		return nil, err
-	}
-	results, err := decodeRun(data)
-	return &evalkit.Run{Tag: id, Build: id, Results: results}, err
-}
-
-// TimesOf reads the clocks of a stored run; they are zero if the file is missing.
-func (e *Engine) TimesOf(build, run string) (Times, error) {
-	id, err := e.resolve(build)
-	if err != nil {
-		return Times{}, err
-	}
-	var t Times
-	data, err := os.ReadFile(filepath.Join(e.recordDir(id, run), timesName))
+	rec, err := evalkit.ReadRecord(filepath.Join(e.recordDir(id, run), liveRecordName))
 	if index.IsMissing(err) {
-		return t, nil
+		return nil, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(data, &t)
-	}
-	return t, err
+	return rec, err
 }
 
-// times sums up the latencies of one evaluation.
-func (e *Engine) times(latencies []time.Duration) Times {
-	return Times{
-		Time: e.o.Now().UTC(), Program: Version(), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH,
-		P50: quantile(latencies, 0.50), P95: quantile(latencies, 0.95), Queries: len(latencies),
+// TimesOf reads the clocks of a stored run; one without them wraps fs.ErrNotExist.
+func (e *Engine) TimesOf(build, run string) (*evalkit.Times, error) {
+	id, err := e.resolve(build)
+	if err != nil {
+		return nil, err
 	}
-}
-
-// quantile is the nearest-rank quantile, 0 without values.
-func quantile(d []time.Duration, q float64) time.Duration {
-	if len(d) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(d))
-	return s[min(int(q*float64(len(s))), len(s)-1)]
+	return evalkit.ReadTimes(e.recordDir(id, run))
 }
 
 // Version is the program's version as the Go tool recorded it: a module version, or the
@@ -361,23 +259,10 @@ func Version() string {
 	return v
 }
 
-// runID identifies what a validation compares.
-func runID(parts ...any) (string, error) {
-	data, err := json.Marshal(parts)
-	if err != nil {
-		return "", err
-	}
-	return hexDigest(data)[:12], nil
-}
-
 func documentVersions(r *reader) map[string]string {
 	out := make(map[string]string, r.ndocs)
 	for i := range r.ndocs {
 		out[string(docIDOf(r, i))] = hex.EncodeToString(r.doc(i)[48:80])
 	}
 	return out
-}
-
-func goldenRef(s *golden.Set) evalkit.GoldenRef {
-	return evalkit.GoldenRef{Name: s.Name, Version: s.Version, Digest: s.Digest()}
 }

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -17,17 +19,19 @@ import (
 type ValidateOptions struct {
 	EvalOptions
 	NoSelfTest bool   // leave out the injected faults: faster, and the verdict says so
-	Who        string // for the ledger when the holdout is looked at
+	Who        string // for the ledgers when the holdout is looked at
+	Questions  bool   // the caller will show single questions, which spends a holdout
 }
 
 // Validation is a verdict with everything it was made from.
 type Validation struct {
 	*verdict.Verdict
-	Run       string // id of the stored record
-	Candidate *Outcome
-	Live      *Outcome // nil for the first build
-	Reference *Outcome // nil without one
-	Record    *Record
+	Run        string // id of the stored record
+	Candidate  *Outcome
+	Live       *Outcome // nil for the first build
+	Reference  *Outcome // nil without one
+	Record     *evalkit.Record
+	LiveRecord *evalkit.Record // nil for the first build
 }
 
 // Validate asks the golden questions of b, of the live build and of the reference, tests
@@ -205,23 +209,23 @@ func (e *Engine) validate(ctx context.Context, c *compared, set *golden.Set, pol
 			return nil, err
 		}
 	}
-	rec, runData, err := e.record(c, set, policy, o, val)
+	rec, err := e.record(c.candidate, val.Candidate, c, policy)
 	if err != nil {
 		return nil, err
 	}
-	rec.Integrity = append([]string{}, integrity...)
-	recData, err := encode(rec)
-	if err != nil {
-		return nil, err
+	if val.Live != nil {
+		if val.LiveRecord, err = e.record(c.live, val.Live, c, policy); err != nil {
+			return nil, err
+		}
 	}
 	in := verdict.Input{
 		Policy: policy, Candidate: val.Candidate.Evaluation, CorpusCause: corpusCause(c),
-		SelfTest: self, RecordDigest: hexDigest(recData), Measured: map[string]float64{},
+		SelfTest: self, RecordDigest: rec.Digest, Measured: map[string]float64{},
 	}
 	if val.Live != nil {
 		in.Live = val.Live.Evaluation
-		if p := quantile(val.Live.Latencies, 0.95); p > 0 {
-			in.Measured["latency_p95_ratio"] = float64(quantile(val.Candidate.Latencies, 0.95)) / float64(p)
+		if p := val.Live.Times.P95; p > 0 {
+			in.Measured["latency_p95_ratio"] = float64(val.Candidate.Times.P95) / float64(p)
 		}
 	}
 	if val.Reference != nil {
@@ -242,70 +246,62 @@ func (e *Engine) validate(ctx context.Context, c *compared, set *golden.Set, pol
 	if err != nil {
 		return nil, err
 	}
-	err = e.storeRecord(rec, runData, val.Verdict, e.times(val.Candidate.Latencies))
+	err = e.storeRecord(c.candidate.id, rec, val.LiveRecord, val.Verdict, val.Candidate.Times)
 	if err == nil && o.Split != golden.Dev {
-		err = e.appendLedger(LedgerEntry{
-			Time: e.o.Now().UTC(), Action: "holdout", Build: rec.Build, Who: o.Who,
-			Golden: rec.Golden.Digest, Record: hexDigest(recData), Revealed: "questions",
-		})
+		err = e.recordLook(set, val.Verdict, o)
 	}
 	return val, errors.Join(err, unlock())
 }
 
-// record collects what the verdict was made from.
-func (e *Engine) record(c *compared, set *golden.Set, policy *verdict.Policy, o ValidateOptions, val *Validation) (*Record, []byte, error) {
-	runData, err := encodeRun(val.Candidate.Run)
-	if err != nil {
-		return nil, nil, err
+// recordLook notes a look at the holdout in the store's ledger and, for a set that was read
+// from a file, in the ledger beside it.
+func (e *Engine) recordLook(set *golden.Set, v *verdict.Verdict, o ValidateOptions) error {
+	revealed := golden.RevealedTotals
+	if o.Questions {
+		revealed = golden.RevealedQuestions
 	}
-	policyData, err := encode(policy.Resolved())
-	if err != nil {
-		return nil, nil, err
+	now := e.o.Now().UTC()
+	if err := e.appendLedger(LedgerEntry{
+		Time: now, Action: "holdout", Build: v.Build, Who: o.Who,
+		Golden: v.GoldenDigest, Record: v.RecordDigest, Revealed: revealed,
+	}); err != nil || set.Path == "" {
+		return err
 	}
-	r := c.candidate
-	rec := &Record{
-		Schema: RecordSchema, Build: r.id, Manifest: r.manifest.Digest, Corpus: r.manifest.Corpus.Digest,
-		Versions: documentVersions(r), Settings: r.settings.Flatten(), Embedder: r.manifest.Embedder,
-		Golden: goldenRef(set), Policy: policyData, PolicyHash: policy.Digest(),
-		RunHash: hexDigest(runData), Evaluation: val.Candidate.Evaluation,
+	return golden.RecordLook(e.fsys, golden.LedgerPath(set.Path), golden.Look{
+		When: now, Who: o.Who, Build: v.Build, Set: set.Name, Version: set.Version,
+		Digest: v.GoldenDigest, Revealed: revealed,
+	})
+}
+
+// record collects what the verdict is made from.
+func (e *Engine) record(r *reader, outcome *Outcome, c *compared, policy *verdict.Policy) (*evalkit.Record, error) {
+	rec := evalkit.NewRecord(outcome.Evaluation, outcome.Run)
+	rec.Code = Version()
+	rec.Settings = r.settings.Flatten()
+	rec.Manifest = r.manifest.Digest
+	rec.PolicyDigest = policy.Digest()
+	rec.Environment = map[string]string{"go": runtime.Version(), "system": runtime.GOOS + "/" + runtime.GOARCH}
+	if fp := r.manifest.Embedder; fp != nil {
+		rec.Models = map[string]string{"embedder": describe(*fp)}
 	}
-	for _, f := range val.Candidate.Preflight.Findings {
-		rec.Warnings = append(rec.Warnings, f.String())
+	for i := range r.ndocs {
+		rec.Documents = append(rec.Documents, evalkit.DocumentVersion{
+			ID: docIDOf(r, i), Version: hex.EncodeToString(r.doc(i)[48:80]),
+		})
 	}
-	if c.live != nil {
-		rec.Live, rec.LiveResult = c.live.id, val.Live.Evaluation
-		rec.Differences = differingSettings(rec.Settings, c.live.settings.Flatten())
+	if c.live != nil && c.live != r {
+		rec.Live = c.live.id
 	}
 	if c.reference != nil {
 		rec.Reference = c.reference.id
 	}
-	rec.Run, err = runID(rec.Build, rec.Golden.Digest, rec.PolicyHash, rec.Live, rec.Reference, o.Split, o.Rule, o.View, o.Cutoffs, o.Measures, o.Mode, o.Seed, o.NoSelfTest)
-	return rec, runData, err
-}
-
-// differingSettings names every setting in which the two differ, with both values.
-func differingSettings(a, b map[string]string) []string {
-	var out []string
-	keys := map[string]bool{}
-	for k := range a {
-		keys[k] = true
-	}
-	for k := range b {
-		keys[k] = true
-	}
-	for _, k := range sortedKeys(keys) {
-		if a[k] != b[k] {
-			out = append(out, fmt.Sprintf("%s: %s, live %s", k, quoted(a[k]), quoted(b[k])))
+	if outcome.Preflight != nil {
+		for _, f := range outcome.Preflight.Findings {
+			rec.Warnings = append(rec.Warnings, f.String())
 		}
 	}
-	return out
-}
-
-func quoted(s string) string {
-	if s == "" {
-		return "(unset)"
-	}
-	return s
+	_, _, err := rec.Encode() // sets run id and digests
+	return rec, err
 }
 
 // corpusCause says how the documents of the builds differ, "" if they do not: a change of the

@@ -54,6 +54,12 @@ type Record struct {
 	Environment    map[string]string `json:"environment,omitempty"` // GOOS, GOARCH, Go version; no host, no path
 	Requests       Requests          `json:"requests"`
 	Cost           Cost              `json:"cost"`
+	// Manifest is the digest of the build's manifest, which pins every byte of the build.
+	Manifest string `json:"manifest,omitempty"`
+	// Live and Reference are the builds the verdict of this run compares with.
+	Live      string   `json:"live,omitempty"`
+	Reference string   `json:"reference,omitempty"`
+	Warnings  []string `json:"warnings,omitempty"` // of the preflight
 	// Evaluation has its questions in QuestionsFile when stored.
 	Evaluation *Evaluation `json:"evaluation"`
 	// QuestionsDigest is the SHA-256 of QuestionsFile.

@@ -17,6 +17,9 @@ type commands struct {
 	Search  searchCmd  `cmd:"" help:"Search the live build."`
 	Builds  buildsCmd  `cmd:"" help:"List, show, roll back or remove builds."`
 	Check   checkCmd   `cmd:"" help:"Verify everything in the store and name each fault."`
+	Golden  goldenCmd  `cmd:"" help:"Check, freeze, count or split the golden set."`
+	Compare compareCmd `cmd:"" help:"Put two builds, records or TREC runs side by side."`
+	Score   scoreCmd   `cmd:"" help:"Score TREC files as trec_eval does."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
