@@ -121,7 +121,7 @@ func asciidocBlocks(in *Input, at int) ([]heading, []Block) {
 			return
 		}
 		if f, verbatim := asciidocFence(line); f != "" {
-			cur = nil
+			cur, aliasAt = nil, -1
 			grow(Code)
 			if verbatim {
 				fence, fenceLine = f, n
@@ -130,8 +130,8 @@ func asciidocBlocks(in *Input, at int) ([]heading, []Block) {
 			}
 			return
 		}
-		if line == "" || strings.TrimSpace(line) == "" {
-			cur = nil
+		if strings.TrimSpace(line) == "" {
+			cur, aliasAt = nil, -1
 			return
 		}
 		if level, title := asciidocHeading(line); level > 0 {
