@@ -52,7 +52,12 @@ func (c *cutter) window(regions []corpus.Span, cut func(corpus.Span) []corpus.Sp
 				j++
 			}
 			span := c.trim(corpus.Span{Start: parts[i].Start, End: parts[j-1].End})
-			if span.Len() > 0 && (len(out) == 0 || span.Start > out[len(out)-1].Start && span.End > out[len(out)-1].End) {
+			k := len(out) - 1
+			switch {
+			case span.Len() == 0 || k >= 0 && span.End <= out[k].End:
+			case k >= 0 && span.Start <= out[k].Start:
+				out[k] = span // blank lines in front hid that it began no later
+			default:
 				out = append(out, span)
 			}
 			if j == len(parts) {
