@@ -29,8 +29,8 @@ import (
 //
 // bleve's offline builder is not used as it is, because it numbers the documents of a batch in
 // the order of a Go map and writes the time into root.bolt, so that no two builds are equal. We
-// hand the segments to the same segment writer in chunk order, and copy the record of an empty
-// builder's root.bolt with the time set to zero.
+// hand the chunks to the same segment writer in their order (see settle for what it leaves to
+// chance), and copy the record of a builder's root.bolt with the time set to zero.
 const (
 	storeDir    = "store"
 	segmentName = "000000000002.zap"
@@ -120,7 +120,7 @@ func writeEnvelope(fsys *disk.FS, dir, scratch string) (err error) {
 	if err != nil {
 		return err
 	}
-	// An empty builder cannot be closed.
+	// A builder without documents cannot be closed.
 	if err := errors.Join(b.Index("0", map[string]any{field: "0"}), b.Close()); err != nil {
 		return err
 	}

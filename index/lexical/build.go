@@ -96,6 +96,9 @@ func build(ctx context.Context, fsys *disk.FS, dir string, docs iter.Seq[Doc], s
 		if err != nil {
 			return stats, err
 		}
+		if err := settle(fsys, segmentPath); err != nil {
+			return stats, err
+		}
 		if err := writeEnvelope(fsys, dir, scratch); err != nil {
 			return stats, err
 		}
