@@ -65,13 +65,16 @@ type MeasureDiff struct {
 	Upper  evalkit.Value `json:"upper"`
 	Method string        `json:"method"`
 	P      evalkit.Value `json:"p"`      // two-sided, one question one vote
-	PHolm  evalkit.Value `json:"p_holm"` // adjusted over all measures of the table
+	PHolm  evalkit.Value `json:"p_holm"` // of the primary p itself, of the others adjusted over all others
 	Wins   int           `json:"wins"`   // questions on which B is higher
 	Ties   int           `json:"ties"`
 	Losses int           `json:"losses"`
 	N      int           `json:"n"`
-	// Detectable says whether PHolm is at most alpha; the text table prints ~ where it is not.
-	Detectable  bool `json:"detectable"`
+	// Detectable says whether PHolm is at most alpha or LossShown; the text table prints ~ where
+	// it is not.
+	Detectable bool `json:"detectable"`
+	// LossShown says that the verdict's one-sided test shows a loss; primary only.
+	LossShown   bool `json:"loss_shown,omitempty"`
 	Descriptive bool `json:"descriptive,omitempty"`
 }
 
@@ -196,7 +199,8 @@ func (c *Comparison) settings(a, b Side, o CompareOptions) {
 	}
 }
 
-// measures compares all measures and adjusts their p-values together.
+// measures compares all measures. The primary was declared before looking and stands alone; the
+// others are read because they are there, so their p-values are adjusted together.
 func (c *Comparison) measures(a, b Side, p *Policy, o CompareOptions) {
 	names := o.Measures
 	if names == nil {
@@ -211,7 +215,14 @@ func (c *Comparison) measures(a, b Side, p *Policy, o CompareOptions) {
 	var at []int
 	for _, name := range names {
 		d := measureDiff(name, a.Evaluation, b.Evaluation, p.Seed)
-		if d.P.OK {
+		switch {
+		case !d.P.OK:
+		case name == c.Primary:
+			d.PHolm = d.P
+			// The verdict asks one-sided whether something was lost; a loss it shows is not ~ here.
+			d.LossShown = c.Verdict != nil && c.Verdict.AgainstLive != nil && c.Verdict.AgainstLive.LossShown
+			d.Detectable = d.P.V <= c.Alpha || d.LossShown
+		default:
 			ps, at = append(ps, d.P.V), append(at, len(c.Measures))
 		}
 		c.Measures = append(c.Measures, d)

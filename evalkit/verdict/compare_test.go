@@ -110,12 +110,16 @@ func TestCompare(t *testing.T) {
 	})
 	t.Run("Holm over the measures of the table", func(t *testing.T) {
 		b, a := flips(100, 0, 6) // two-sided p 1/32
+		// The same six flips under three more names, and one measure on which nothing changed.
 		for _, e := range []*evalkit.Evaluation{a, b} {
-			for _, name := range []string{"hit@1", "hit@5"} {
+			for _, name := range []string{"hit@1", "hit@10", "hit@5", "all_hit@3"} {
 				s := *e.Measures["hit@3"]
 				e.Measures[name] = &s
 				for i := range e.Questions {
-					e.Questions[i].Measures[name] = evalkit.Num(0)
+					e.Questions[i].Measures[name] = e.Questions[i].Measures["hit@3"]
+					if name == "all_hit@3" {
+						e.Questions[i].Measures[name] = evalkit.Num(0)
+					}
 				}
 			}
 		}
@@ -124,14 +128,27 @@ func TestCompare(t *testing.T) {
 		for _, m := range c.Measures {
 			names = append(names, m.Name)
 		}
-		if d := cmp.Diff([]string{"hit@3", "hit@1", "hit@5"}, names); d != "" {
+		if d := cmp.Diff([]string{"hit@3", "all_hit@3", "hit@1", "hit@5", "hit@10"}, names); d != "" {
 			t.Errorf("order (-want +got):\n%s", d)
 		}
-		if m := c.Measures[0]; m.P.V != .03125 || m.PHolm.V != .09375 || m.Detectable {
-			t.Errorf("%+v, want p .03125·3", m)
+		if m := c.Measures[0]; m.P.V != .03125 || m.PHolm.V != .03125 || !m.Detectable {
+			t.Errorf("the primary, declared beforehand: %+v", m)
 		}
-		if c := Compare(Side{Evaluation: a}, Side{Evaluation: b}, policy, CompareOptions{Measures: []string{"hit@3"}}); !c.Measures[0].Detectable {
-			t.Errorf("alone it is detectable: %+v", c.Measures[0])
+		if m := c.Measures[2]; m.P.V != .03125 || m.PHolm.V != .125 || m.Detectable {
+			t.Errorf("one of four others: %+v, want p .03125·4", m)
+		}
+		if !strings.Contains(c.Table(), "below the primary adjusted over 4 measures (Holm)") {
+			t.Errorf("table:\n%s", c.Table())
+		}
+	})
+	t.Run("a loss that the verdict shows one-sided is not ~", func(t *testing.T) {
+		b, a := flips(27, 1, 7) // one-sided .0352, two-sided .0703
+		c := Compare(Side{Evaluation: a}, Side{Evaluation: b}, policy, CompareOptions{})
+		if m := c.Measures[0]; c.Verdict.Verdict != Reject || !m.LossShown || !m.Detectable {
+			t.Errorf("%s %+v", c.Verdict.Verdict, m)
+		}
+		if table := c.Table(); !strings.Contains(table, "-0.2222 ¹") || !strings.Contains(table, "one-sided test, p 0.0352") {
+			t.Errorf("table:\n%s", table)
 		}
 	})
 	t.Run("a flip within a tie of scores is flagged", func(t *testing.T) {

@@ -45,6 +45,9 @@ func (c *Comparison) Table() string {
 			delta, p := "~", "-"
 			if m.Detectable {
 				delta = fmt.Sprintf("%+.4f", m.Delta.V)
+				if m.LossShown {
+					delta += " " + mark(fmt.Sprintf("a loss by the verdict's one-sided test, p %.4f", c.Verdict.PReject.V))
+				}
 			}
 			if !m.Delta.OK {
 				delta = "n/a"
@@ -63,7 +66,11 @@ func (c *Comparison) Table() string {
 		}
 		writeRows(&s, rows)
 		n := c.Measures[0].N
-		fmt.Fprintf(&s, "%d questions; ~ no detectable difference at %g, p two-sided, adjusted over %d measures (Holm)\n", n, c.Alpha, len(c.Measures))
+		fmt.Fprintf(&s, "%d questions; ~ no detectable difference at %g; p two-sided", n, c.Alpha)
+		if others := len(c.Measures) - 1; others > 1 {
+			fmt.Fprintf(&s, ", below the primary adjusted over %d measures (Holm)", others)
+		}
+		s.WriteByte('\n')
 	}
 	if len(notes) > 0 {
 		s.WriteByte('\n')
