@@ -211,7 +211,7 @@ func (l *linter) question(q *Question) (overlap float64, ok bool) {
 	var text strings.Builder
 	seen := map[string]int{}
 	for _, g := range q.Gold {
-		readable := false
+		found, readable := false, false
 		for _, m := range g {
 			key := m.String() + "\x00" + m.Quote
 			if at := seen[key]; at > 0 {
@@ -222,6 +222,7 @@ func (l *linter) question(q *Question) (overlap float64, ok bool) {
 			if doc == nil {
 				continue
 			}
+			found = true
 			if slices.Contains(q.Forbidden, m.Doc) {
 				l.add(Error, CodeForbiddenGold, q, m.Line, "gold %s is in a forbidden document", m)
 			}
@@ -231,7 +232,7 @@ func (l *linter) question(q *Question) (overlap float64, ok bool) {
 			text.WriteString(sectionText(doc, section))
 			text.WriteByte('\n')
 		}
-		if len(g) > 0 && !readable && l.docs.Find(g[0].Doc) != nil {
+		if found && !readable {
 			l.add(Error, CodeNotReadable, q, g[0].Line, "its caller (as: %s) may read none of the gold %s: it cannot be won, add the label or change the gold", orNone(q.As), g[0])
 		}
 	}

@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -295,8 +296,12 @@ func similar(a, b string) float64 {
 
 // Encode returns the lock file's bytes, the same for the same lock.
 func (l *Lock) Encode() ([]byte, error) {
-	data, err := json.MarshalIndent(l, "", "  ")
-	return append(data, '\n'), err
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(l)
+	return b.Bytes(), err
 }
 
 // Write puts the lock at path.

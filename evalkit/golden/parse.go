@@ -61,7 +61,10 @@ func (d *decoder) set(name string, data []byte) *Set {
 
 	set := &Set{Schema: Schema, Version: 1, Path: name}
 	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
-	set.Name = strings.TrimSuffix(base, path.Ext(base))
+	set.Name = corpus.Normalize(strings.TrimSpace(strings.TrimSuffix(base, path.Ext(base))))
+	if set.Name == "" || !utf8.ValidString(set.Name) {
+		set.Name = "golden"
+	}
 	switch path.Ext(base) {
 	case ".jsonl", ".ndjson":
 		d.jsonLines(set)
