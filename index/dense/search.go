@@ -87,6 +87,9 @@ func (x *Index) SearchVectors(ctx context.Context, queries [][]float32, k int, f
 	return lists, nil
 }
 
+// roundoff is the largest relative error of one operation in float32.
+const roundoff = 1.0 / (1 << 24)
+
 // job is one query of a search.
 type job struct {
 	query    []float32
@@ -98,6 +101,7 @@ type job struct {
 	// slack is the most by which a score may differ from the dot product it stands for.
 	slack  float64
 	direct bool // score all admitted rows, without the codes
+	rough  bool // scan the sign plane
 	bounds bounds
 	coded  quantisedQuery
 	coarse coarseQuery
@@ -121,6 +125,7 @@ type lane struct {
 type scratch struct {
 	all     []*job
 	jobs    []*job // of this pass, the first of all
+	scan    []*job // of these, the ones that scan a plane
 	workers []worker
 }
 
@@ -187,11 +192,10 @@ func (x *Index) prepare(j *job, query []float32, k int, filter *index.Filter) er
 	// or most of them asked for, the scan cannot pay.
 	j.direct = j.admitted <= 256 || j.admitted <= x.header.rows/128 || k > j.admitted/8
 	// Rounding error of a sum of n products in float32, in any order: at most
-	// n·u/(1-n·u)·Σ|q_i x_i| with u = 2^-24 (Higham, Accuracy and Stability of Numerical
+	// n·u/(1-n·u)·Σ|q_i x_i| with u = roundoff (Higham, Accuracy and Stability of Numerical
 	// Algorithms, 3.1), and the sum is at most ‖q‖ ‖x‖, which is 1 within unitTolerance. n·u is
 	// below .001. The last term is for the float64 arithmetic here.
-	const u = 1.0 / (1 << 24)
-	j.slack = float64(x.header.dim)*u*1.002 + 1e-9
+	j.slack = float64(x.header.dim)*roundoff*1.002 + 1e-9
 	if j.direct {
 		return nil
 	}
@@ -206,15 +210,27 @@ func (x *Index) prepare(j *job, query []float32, k int, filter *index.Filter) er
 	}
 	b.length = math.Sqrt(b.length) * (1 + 1e-12)
 	x.rot.apply(j.z)
-	var top float64
-	for _, v := range j.z {
+	top := largest(j.z)
+	j.dots = grow(j.dots, x.layout.padded)
+	if j.rough = x.opts.Approximate; j.rough {
+		x.prepareCoarse(j, top)
+	} else {
+		x.prepareFine(j, top)
+	}
+	return nil
+}
+
+// largest returns the largest absolute value of z.
+func largest(z []float64) (top float64) {
+	for _, v := range z {
 		top = max(top, math.Abs(v))
 	}
-	j.dots = grow(j.dots, x.layout.padded)
-	if x.opts.Approximate {
-		x.prepareCoarse(j, top)
-		return nil
-	}
+	return top
+}
+
+// prepareFine readies j for the planes of 4 bits. top is the largest value of j.z.
+func (x *Index) prepareFine(j *job, top float64) {
+	b := &j.bounds
 	b.step = top / 127
 	var lost, sum, abs float64
 	j.values = grow(j.values, x.header.dim)
@@ -232,11 +248,10 @@ func (x *Index) prepare(j *job, query []float32, k int, filter *index.Filter) er
 	// The operations of kernels.above, each off by at most u times its result: with
 	// S = Σ|ẑ_i|/step and scale ≤ 1/4 the results are at most 15S, 7.5S, 7.5S, and scale times
 	// 7.5S twice; with err ≤ 2 the second product is at most 2‖q‖/step, as is its share of the sum.
-	b.slack32 = 1.01 * u * (b.step*abs*0.2501*52.5 + 8*b.length)
+	b.slack32 = 1.01 * roundoff * (b.step*abs*0.2501*52.5 + 8*b.length)
 	b.err32 = roundUp(b.length / b.step)
 	b.centre32 = float32(7.5 * sum)
 	j.coded.set(j.values, x.layout.groups)
-	return nil
 }
 
 // prepareCoarse readies j for the sign plane. The signs of y alone give the estimate
@@ -289,9 +304,9 @@ func (x *Index) lowBound(b *bounds, r uint32, high, low int32) float64 {
 
 // guesses is how many rows are scored in full to find a score that k rows reach. The estimates
 // are good enough for a few more than k to hold most of the k best.
-func (x *Index) guesses(k int) int {
+func (x *Index) guesses(k int, rough bool) int {
 	switch {
-	case !x.opts.Approximate:
+	case !rough:
 		return k + k/2 + 8
 	case x.opts.Candidates > 0:
 		return max(k, x.opts.Candidates)
@@ -318,37 +333,41 @@ func (x *Index) run(ctx context.Context, s *scratch) error {
 			near: make([]float32, nearPart),
 		})
 	}
-	scan := false
 	for _, j := range s.jobs {
 		j.lanes = growKeep(j.lanes, workers)
 		for i := range j.lanes {
-			j.lanes[i].guess.reset(x.guesses(j.k))
 			j.lanes[i].best.reset(j.best.k)
 		}
 		j.limit = math.Inf(-1)
-		scan = scan || !j.direct
-	}
-	if scan {
-		err := x.each(ctx, workers, func(w, chunk int) {
-			for _, j := range s.jobs {
-				if !j.direct {
-					x.estimate(&s.workers[w], j, &j.lanes[w], chunk)
-				}
-			}
-		})
-		if err != nil {
-			return err
-		}
-		for _, j := range s.jobs {
-			if !j.direct {
-				x.scoreGuesses(j)
-			}
-		}
 	}
 	fixed := x.opts.Approximate && x.opts.Candidates > 0
+	s.scan = s.scan[:0]
+	for _, j := range s.jobs {
+		if !j.direct {
+			s.scan = append(s.scan, j)
+		}
+	}
+	if err := x.guess(ctx, s, workers); err != nil {
+		return err
+	}
+	if x.opts.Approximate && !fixed {
+		// Where the signs leave too many rows, the exact scan is faster than scoring them.
+		again := s.scan[:0]
+		for _, j := range s.scan {
+			if x.coarseCount(&s.workers[0], j) > x.header.rows/128 {
+				j.rough = false
+				x.prepareFine(j, largest(j.z))
+				again = append(again, j)
+			}
+		}
+		s.scan = again
+		if err := x.guess(ctx, s, workers); err != nil {
+			return err
+		}
+	}
 	err := x.each(ctx, workers, func(w, chunk int) {
 		for _, j := range s.jobs {
-			if fixed && !j.direct {
+			if fixed && j.rough && !j.direct {
 				continue // the guesses were all there is to score
 			}
 			x.settle(&s.workers[w], j, &j.lanes[w], chunk)
@@ -365,6 +384,52 @@ func (x *Index) run(ctx context.Context, s *scratch) error {
 		}
 	}
 	return nil
+}
+
+// guess estimates the scores of all rows for the jobs in s.scan and finds their limits.
+func (x *Index) guess(ctx context.Context, s *scratch, workers int) error {
+	if len(s.scan) == 0 {
+		return nil
+	}
+	for _, j := range s.scan {
+		for i := range j.lanes {
+			j.lanes[i].guess.reset(x.guesses(j.k, j.rough))
+		}
+	}
+	err := x.each(ctx, workers, func(w, chunk int) {
+		for _, j := range s.scan {
+			x.estimate(&s.workers[w], j, &j.lanes[w], chunk)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, j := range s.scan {
+		x.scoreGuesses(j)
+	}
+	return nil
+}
+
+// coarseCount returns how many rows the signs leave to be scored.
+func (x *Index) coarseCount(w *worker, j *job) int {
+	count := 0
+	for chunk := range chunksOf(x.header.rows) {
+		mask, lo := x.coarseMask(w, j, chunk)
+		for n, word := range mask {
+			count += bits.OnesCount64(word & j.open[lo/64+n])
+		}
+	}
+	return count
+}
+
+// coarseMask returns the rows of a chunk that the signs leave, open or not, and its first row.
+// Which they are depends on j.limit alone, not on what a worker has seen.
+func (x *Index) coarseMask(w *worker, j *job, chunk int) (mask []uint64, lo int) {
+	lo, hi := x.span(chunk)
+	mask = w.mask[:(hi-lo)/64]
+	b, fac := &j.bounds, x.codes.signFac[lo:hi]
+	x.kern.above(mask, j.dots[lo:hi], fac, fac, b.centre32-b.margin32, 0, b.coarseThreshold(j.limit))
+	return mask, lo
 }
 
 // each calls f for every chunk, on workers goroutines.
@@ -408,7 +473,7 @@ func (x *Index) estimate(w *worker, j *job, l *lane, chunk int) {
 	open := j.open[lo/64 : hi/64]
 	size := 4 * x.layout.groups
 	scale := x.codes.scale
-	if x.opts.Approximate {
+	if j.rough {
 		scale = x.codes.signFac
 	}
 	for i := 0; i < len(open); { // runs of words with open rows
@@ -421,22 +486,27 @@ func (x *Index) estimate(w *worker, j *job, l *lane, chunk int) {
 			i++
 		}
 		a, b := lo+64*first, lo+64*i
-		if x.opts.Approximate {
+		if j.rough {
 			x.kern.signs(j.dots[a:b], x.codes.sign[a*x.layout.words:b*x.layout.words], &j.coarse)
 		} else {
 			x.kern.high(j.dots[a:b], x.codes.high[a*size:b*size], &j.coded)
 		}
-		t := float32(math.Inf(-1))
-		if l.guess.full() {
-			t = float32(l.guess.floor())
-		}
-		mask := w.mask[first:i]
-		x.kern.above(mask, j.dots[a:b], scale[a:b], scale[a:b], j.bounds.centre32, 0, t)
-		for n, word := range mask {
-			for word &= open[first+n]; word != 0; word &= word - 1 {
-				r := uint32(a + 64*n + bits.TrailingZeros64(word))
-				estimate := float32(scale[r] * (float32(j.dots[r]) - j.bounds.centre32))
-				l.guess.add(index.Candidate{Ord: r, Score: float64(estimate)})
+		// In steps, so that few rows enter the list only to leave it again.
+		for n := 0; a < b; a += n {
+			t := float32(math.Inf(-1))
+			n = min(64, b-a)
+			if l.guess.full() {
+				t = float32(l.guess.floor())
+				n = min(512, b-a)
+			}
+			mask := w.mask[:n/64]
+			x.kern.above(mask, j.dots[a:a+n], scale[a:a+n], scale[a:a+n], j.bounds.centre32, 0, t)
+			for m, word := range mask {
+				for word &= j.open[a/64+m]; word != 0; word &= word - 1 {
+					r := uint32(a + 64*m + bits.TrailingZeros64(word))
+					estimate := float32(scale[r] * (float32(j.dots[r]) - j.bounds.centre32))
+					l.guess.add(index.Candidate{Ord: r, Score: float64(estimate)})
+				}
 			}
 		}
 	}
@@ -476,10 +546,8 @@ func (x *Index) settle(w *worker, j *job, l *lane, chunk int) {
 	}
 	limit := x.limit(j, l)
 	mask := w.mask[:len(open)]
-	if b := &j.bounds; x.opts.Approximate {
-		fac := x.codes.signFac[lo:hi]
-		// Not limit: which rows are scored must not depend on what this worker has seen.
-		x.kern.above(mask, j.dots[lo:hi], fac, fac, b.centre32-b.margin32, 0, b.coarseThreshold(j.limit))
+	if b := &j.bounds; j.rough {
+		x.coarseMask(w, j, chunk)
 	} else {
 		t := x.threshold(b, limit)
 		x.kern.above(mask, j.dots[lo:hi], x.codes.scale[lo:hi], x.codes.highErr[lo:hi], b.centre32, b.err32, t)
@@ -492,7 +560,7 @@ func (x *Index) settle(w *worker, j *job, l *lane, chunk int) {
 	if len(w.list) == 0 {
 		return
 	}
-	if x.opts.Approximate {
+	if j.rough {
 		x.score(w, w.list, j, l)
 		return
 	}
