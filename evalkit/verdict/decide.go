@@ -344,7 +344,7 @@ func (d *decision) reject() (reasons []string) {
 	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	v, p := &d.v, &d.policy
 	if leaks := max(len(v.Leaks), d.in.Candidate.Counts.Leaks); leaks > p.Leaks {
-		add("%d hits show documents that the caller must never see, %d are allowed: %s; mend the permissions of these documents before anything else.", leaks, p.Leaks, list(v.Leaks))
+		add("%d hits show documents that the caller must never see, %d are allowed: %s; mend the permissions of these documents before anything else.", leaks, p.Leaks, orNone(list(v.Leaks)))
 	}
 	for _, a := range []*Difference{v.AgainstLive, v.AgainstRef} {
 		if a != nil && len(a.CriticalLost) > p.Critical {
