@@ -121,7 +121,7 @@ func genSettings(t *rapid.T) chunk.Settings {
 }
 
 func TestInvariants(t *testing.T) {
-	for _, ext := range []string{".md", ".txt"} {
+	for _, ext := range []string{".md", ".txt", ".html", ".rst", ".adoc", ".go"} {
 		t.Run(ext, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				d, err := tryLoad("a"+ext, genText(t))

@@ -168,7 +168,8 @@ func boundary(text string, start, at int) int {
 		}
 	}
 	state := -1
-	rest := text[from:]
+	_, size := utf8.DecodeRuneInString(text[at:])
+	rest := text[from : at+size] // one rune further tells whether a cluster goes on
 	for pos := from; pos < at; {
 		var cluster string
 		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)

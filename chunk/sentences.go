@@ -51,7 +51,7 @@ func sentenceStarts(starts []int, text string, start, end int) []int {
 			continue
 		}
 		after, _ := utf8.DecodeRuneInString(text[next:end])
-		if !wide && unicode.IsLower(after) || r == '.' && abbreviation(text[start:stop]) {
+		if !wide && unicode.IsLower(after) || r == '.' && abbreviation(text[start:stop], unicode.IsDigit(after)) {
 			continue
 		}
 		starts = append(starts, next)
@@ -69,8 +69,9 @@ func lineStart(text string, from, at int) int {
 	return from + strings.LastIndexByte(text[from:at], '\n') + 1
 }
 
-// abbreviation reports whether a full stop behind s belongs to its last word.
-func abbreviation(s string) bool {
+// abbreviation reports whether a full stop behind s belongs to its last word. number says that
+// a digit follows.
+func abbreviation(s string, number bool) bool {
 	const longest = 16 // of an abbreviation, in bytes
 	if len(s) > longest {
 		s = s[len(s)-longest:]
@@ -91,11 +92,11 @@ func abbreviation(s string) bool {
 		return true
 	}
 	switch strings.ToLower(word) {
-	case "dr", "mr", "mrs", "ms", "prof", "st", "vs", "no", "nos", "fig", "figs", "eq", "sec", "vol", "ed", "eds",
-		"approx", "e.g", "i.e", "cf", "etc", "al", "inc", "ltd", "co", "corp", "u.s", "u.k", "jr", "sr", "p.m", "a.m",
-		"bzw", "z.b", "z. b", "d.h", "u.a", "ca", "nr", "abs", "art", "usw", "vgl", "ggf", "evtl", "inkl", "zzgl", "str", "tel",
-		"tp", "ths", "gs", "pgs", "q", "p":
+	case "dr", "mr", "mrs", "ms", "prof", "st", "vs", "eds", "approx", "e.g", "i.e", "cf", "inc", "ltd", "corp", "u.s", "u.k", "jr", "sr",
+		"bzw", "z.b", "d.h", "u.a", "ca", "vgl", "ggf", "evtl", "inkl", "zzgl", "str", "tel", "tp", "ths", "gs", "pgs":
 		return true
+	case "no", "nos", "nr", "fig", "figs", "eq", "sec", "vol", "ed", "abs", "art", "pp", "ch": // with a number behind
+		return number
 	}
 	return false
 }
