@@ -2,10 +2,10 @@ package hybrid
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/seed792a4543/assay/index"
-	"github.com/seed792a4543/assay/internal/rank"
 )
 
 // Fused is one entry of a fused list.
@@ -35,7 +35,6 @@ func Fuse(vector, lexical []index.Candidate, s Settings) []Fused {
 	switch {
 	case !useLexical:
 		out = slices.DeleteFunc(out, func(f Fused) bool { return f.Vector.Rank == 0 })
-		slices.SortFunc(out, func(a, b Fused) int { return cmp.Compare(a.Vector.Rank, b.Vector.Rank) })
 		for i := range out {
 			out[i].Score = out[i].Vector.Score
 		}
@@ -52,31 +51,70 @@ func Fuse(vector, lexical []index.Candidate, s Settings) []Fused {
 	default:
 		weighted(out, vector, lexical, s)
 	}
-	slices.SortFunc(out, func(a, b Fused) int { return rank.CompareOrdinals(a.Score, a.Ord, b.Score, b.Ord) })
+	return order(out)
+}
+
+// order sorts by score descending, then ordinal descending. It sorts short keys, because moving
+// whole entries costs more than comparing them.
+func order(in []Fused) []Fused {
+	type key struct {
+		score float64
+		ord   uint32
+		at    uint32
+	}
+	keys := make([]key, len(in))
+	for i := range in {
+		keys[i] = key{in[i].Score, in[i].Ord, uint32(i)}
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		switch {
+		case a.score > b.score:
+			return -1
+		case a.score < b.score:
+			return 1
+		case a.ord > b.ord:
+			return -1
+		}
+		return 1
+	})
+	out := make([]Fused, len(in))
+	for i, k := range keys {
+		out[i] = in[k.at]
+	}
 	return out
 }
 
-// join returns one entry per chunk of either list, ordered by ordinal, without scores.
+// join returns one entry per chunk of either list, in the order of the vector list, then of the
+// lexical one, without scores. Chunks are matched through a table of open addresses: lists are
+// short, and a Go map would allocate for each of its groups.
 func join(vector, lexical []index.Candidate) []Fused {
 	out := make([]Fused, 0, len(vector)+len(lexical))
+	shift := 32 - bits.Len(uint(2*cap(out)))
+	table := make([]uint32, 1<<(32-shift)) // position in out, plus 1
+	slot := func(ord uint32) *uint32 {
+		for i := ord * 0x9E3779B1 >> shift; ; i = (i + 1) & uint32(len(table)-1) {
+			if p := table[i]; p == 0 || out[p-1].Ord == ord {
+				return &table[i]
+			}
+		}
+	}
+	at := func(ord uint32) *Fused {
+		p := slot(ord)
+		if *p == 0 {
+			out = append(out, Fused{Ord: ord})
+			*p = uint32(len(out))
+		}
+		return &out[*p-1]
+	}
 	for i, c := range vector {
-		out = append(out, Fused{Ord: c.Ord, Vector: index.Component{Rank: i + 1, Score: c.Score}})
+		f := at(c.Ord)
+		f.Vector = either(f.Vector, index.Component{Rank: i + 1, Score: c.Score})
 	}
 	for i, c := range lexical {
-		out = append(out, Fused{Ord: c.Ord, Lexical: index.Component{Rank: i + 1, Score: c.Score}})
+		f := at(c.Ord)
+		f.Lexical = either(f.Lexical, index.Component{Rank: i + 1, Score: c.Score})
 	}
-	slices.SortFunc(out, func(a, b Fused) int { return cmp.Compare(a.Ord, b.Ord) })
-	n := 0
-	for i := range out {
-		if n == 0 || out[n-1].Ord != out[i].Ord {
-			out[n] = out[i]
-			n++
-			continue
-		}
-		f := &out[n-1]
-		f.Vector, f.Lexical = either(f.Vector, out[i].Vector), either(f.Lexical, out[i].Lexical)
-	}
-	return out[:n]
+	return out
 }
 
 func either(a, b index.Component) index.Component {
