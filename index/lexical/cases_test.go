@@ -327,6 +327,28 @@ func TestSearch(t *testing.T) {
 		if len(alone) != 3 || alone[0].Score == got[0].Score {
 			t.Errorf("scores do not show the global statistics that are documented: %v, %v", alone, got)
 		}
+		// Per label: both lists are equal, scores included, whatever is hidden.
+		own := Settings{Analyzer: "standard", Statistics: "per-label"}
+		long := strings.Repeat("board merger kettle ", 40)
+		for _, hidden := range []string{"merger merger board", "x", long} {
+			y := open(t, own, append(slices.Clone(public), slices.Repeat([]string{hidden}, 5000)...)...)
+			f := index.NewFilter(y.Len())
+			for i := range public {
+				f.Set(uint32(i))
+			}
+			for _, k := range []int{1, 2, 50} {
+				got, err := y.SearchText(context.Background(), "kettle merger board", k, f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := gocmp.Diff(alone[:min(k, len(alone))], got); d != "" {
+					t.Errorf("hidden %.10s: %s", hidden, d)
+				}
+			}
+			if all := find(t, y, "kettle", 3); all[0].Score == alone[0].Score {
+				t.Error("without a filter the statistics are not global")
+			}
+		}
 		// A filter shorter than the index admits nothing beyond its end.
 		short := &index.Filter{Bits: []uint64{1 << 2}, Count: 1}
 		if got, err := x.SearchText(context.Background(), "merger", 50, short); err != nil || len(got) != 1 || got[0].Ord != 2 {
@@ -383,6 +405,7 @@ func TestValidate(t *testing.T) {
 		{Settings{Title: weight(17)}, "0 to 16"},
 		{Settings{Heading: weight(-1)}, "0 to 16"},
 		{Settings{LongQueries: "drop"}, "trim or keep"},
+		{Settings{Statistics: "none"}, "global or per-label"},
 	} {
 		err := c.s.Validate()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

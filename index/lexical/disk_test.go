@@ -120,7 +120,20 @@ func TestManyBatches(t *testing.T) {
 				filter.Set(uint32(i))
 			}
 		}
-		for i := range 59 {
+		own, err := buildAt(filepath.Join(t.TempDir(), "own"), Settings{Analyzer: "standard", Statistics: "per-label"}, docs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer own.Close()
+		var visible [][]string
+		var visibleLengths []int
+		var visibleOrds []uint32
+		for i := range docs {
+			if filter.Has(uint32(i)) {
+				visible, visibleLengths, visibleOrds = append(visible, terms[i]), append(visibleLengths, lengths[i]), append(visibleOrds, uint32(i))
+			}
+		}
+		for i := range 21 {
 			query := []string{fmt.Sprintf("wa%c", 'a'+rune(r.IntN(4))), fmt.Sprintf("w%ca", 'a'+rune(r.IntN(16))), "part"}[:1+i%3]
 			for _, k := range []int{1, 5, 100, 5000} {
 				if err := same(find(t, x, join(query), k), reference(terms, lengths, query, 1.2, .75, func(int) bool { return true }), k); err != nil {
@@ -133,6 +146,16 @@ func TestManyBatches(t *testing.T) {
 			}
 			if err := same(got, reference(terms, lengths, query, 1.2, .75, func(i int) bool { return filter.Has(uint32(i)) }), 20); err != nil {
 				t.Fatalf("%v, filtered: %v", query, err)
+			}
+			if got, err = own.SearchText(context.Background(), join(query), 20, filter); err != nil {
+				t.Fatal(err)
+			}
+			want := reference(visible, visibleLengths, query, 1.2, .75, func(int) bool { return true })
+			for i := range want {
+				want[i].Ord = visibleOrds[want[i].Ord]
+			}
+			if err := same(got, want, 20); err != nil {
+				t.Fatalf("%v, own statistics: %v", query, err)
 			}
 		}
 	})

@@ -15,9 +15,8 @@
 //	idf(t)      = ln(1 + (N − df + 0.5) / (df + 0.5))
 //
 // N is the number of chunks, empty ones included, avg the mean length. A term that the query
-// holds twice counts twice. Statistics are those of the whole build, also under a filter: that
-// scores let a patient caller estimate the document frequencies of chunks it may not read is a
-// documented limit.
+// holds twice counts twice. Statistics are those of the whole build, also under a filter, unless
+// Settings.Statistics says otherwise.
 //
 // # Fields
 //

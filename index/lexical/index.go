@@ -131,6 +131,7 @@ func mismatch(dir string, have Stats, want Settings) error {
 		{"lexical.b", fmt.Sprint(*h.B), fmt.Sprint(*w.B)},
 		{"lexical.stopwords", fmt.Sprint(h.Stopwords), fmt.Sprint(w.Stopwords)},
 		{"lexical.long_queries", h.LongQueries, w.LongQueries},
+		{"lexical.statistics", h.Statistics, w.Statistics},
 		{"lexical.fold", fmt.Sprint(*h.Fold), fmt.Sprint(*w.Fold)},
 		{"lexical.title", fmt.Sprint(*h.Title), fmt.Sprint(*w.Title)},
 		{"lexical.heading", fmt.Sprint(*h.Heading), fmt.Sprint(*w.Heading)},

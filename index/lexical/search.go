@@ -23,6 +23,7 @@ const slack = 1 - 1e-9
 type list struct {
 	idf, times float64
 	weight     float64 // idf · times · (k1 + 1): times a posting's impact, its part of the score
+	most       float64 // weight, raised where the blocks' bounds were made for other lengths
 
 	first   uint64 // number of the first posting, for large frequencies
 	docs    []uint32
@@ -51,6 +52,11 @@ type search struct {
 	x      *Index
 	filter *index.Filter
 	k      int
+	m      model
+	norms  []float64 // m.norm of each chunk
+
+	own   []float64 // norms of the filter's own model, kept for reuse
+	raise float64   // list.most / list.weight
 
 	lists []list
 	order []int // of lists, by bound in the current window, ascending
@@ -83,7 +89,12 @@ func (x *Index) SearchText(ctx context.Context, query string, k int, filter *ind
 	s := x.scratch.Get().(*search)
 	defer s.release()
 	s.x, s.filter, s.k = x, filter, min(k, max(x.stats.Chunks, 1))
-	s.parse(query)
+	s.m, s.norms, s.raise = x.m, x.norms, 1
+	perLabel := filter != nil && x.stats.Settings.Statistics == statisticsPerLabel
+	if perLabel {
+		s.admittedModel()
+	}
+	s.parse(query, perLabel)
 	if len(s.lists) == 0 {
 		return []index.Candidate{}, nil
 	}
@@ -97,13 +108,14 @@ func (x *Index) SearchText(ctx context.Context, query string, k int, filter *ind
 func (s *search) release() {
 	x := s.x
 	clear(s.lists)
+	s.norms = nil
 	s.x, s.filter, s.lists, s.order, s.top = nil, nil, s.lists[:0], s.order[:0], s.top[:0]
 	x.scratch.Put(s)
 }
 
 // parse sets the lists: the distinct terms of the query that the index holds, in the order of
 // their first occurrence.
-func (s *search) parse(query string) {
+func (s *search) parse(query string, perLabel bool) {
 	x := s.x
 	terms := x.analyzer.QueryTerms(query)
 	// Equal terms are found through the order by number, not in pairs: queries can be long.
@@ -138,11 +150,24 @@ func (s *search) parse(query string) {
 			from, blk = x.p.postEnds[f.term-1], x.p.blkEnds[f.term-1]
 		}
 		to, blkTo := x.p.postEnds[f.term], x.p.blkEnds[f.term]
-		idf := x.m.idf(int(to - from))
+		df := int(to - from)
+		if perLabel {
+			df = 0
+			for _, ord := range x.p.docs[from:to] {
+				if s.filter.Has(ord) {
+					df++
+				}
+			}
+			if df == 0 {
+				continue
+			}
+		}
+		idf := s.m.idf(df)
+		weight := idf * float64(f.times) * (s.m.k1 + 1)
 		has, ranks := x.p.commonBits(f.term)
 		s.lists = append(s.lists, list{
 			bits: has, ranks: ranks,
-			idf: idf, times: float64(f.times), weight: idf * float64(f.times) * (x.m.k1 + 1),
+			idf: idf, times: float64(f.times), weight: weight, most: weight * s.raise,
 			first: from, docs: x.p.docs[from:to], freqs: x.p.freqs[from:to],
 			blkDocs: x.p.blkDocs[blk:blkTo], blkMax: x.p.blkMax[blk:blkTo],
 		})
@@ -152,12 +177,40 @@ func (s *search) parse(query string) {
 	s.full = max(2*s.k, 64)
 }
 
+// admittedModel sets the model to the statistics of the chunks that the filter admits.
+//
+// The bounds of the blocks hold for the build's average A. With another average A' a chunk's norm
+// is at least c times the old one, c = min(1, A/A'), and tf/(tf + c·norm) ≤ 1/c · tf/(tf + norm),
+// so that the bounds hold again when raised by 1/c.
+func (s *search) admittedModel() {
+	x := s.x
+	n, total := 0, int64(0)
+	for i, length := range x.p.lengths {
+		if s.filter.Has(uint32(i)) {
+			n++
+			total += int64(length)
+		}
+	}
+	s.m.chunks, s.m.average = float64(n), 0
+	if n > 0 {
+		s.m.average = float64(total) / float64(n)
+	}
+	if x.m.average > 0 {
+		s.raise = max(1, s.m.average/x.m.average) * (1 + 1e-12)
+	}
+	s.own = slices.Grow(s.own[:0], len(x.p.lengths))[:len(x.p.lengths)]
+	for i, length := range x.p.lengths {
+		s.own[i] = s.m.norm(length)
+	}
+	s.norms = s.own
+}
+
 // run walks the chunks window by window. In a window it splits the terms in two: the ones with
 // the smallest bounds, which together cannot lift a chunk over the threshold, are only looked up
 // for chunks that the other ones found (MaxScore: Turtle & Flood 1995; block bounds: Ding & Suel,
 // SIGIR 2011). A window or block whose bound stays below the threshold is skipped.
 func (s *search) run(ctx context.Context) error {
-	chunks := len(s.x.norms)
+	chunks := len(s.norms)
 	for base, n := 0, 0; base < chunks; base, n = base+window, n+1 {
 		if n%16 == 15 && ctx.Err() != nil {
 			return ctx.Err()
@@ -220,7 +273,7 @@ func (l *list) enter(base, end uint32) float64 {
 		most = max(most, l.blkMax[e])
 		e++
 	}
-	l.blkEnd, l.bound = e, l.weight*float64(most)
+	l.blkEnd, l.bound = e, l.most*float64(most)
 	return l.bound
 }
 
@@ -251,9 +304,9 @@ func (s *search) sortOrder() {
 // accumulate adds the list's part of the scores of the window's chunks. others is the most that
 // all other lists can add to any of them.
 func (s *search) accumulate(l *list, base, size int, others float64) {
-	norms := s.x.norms[base : base+size]
+	norms := s.norms[base : base+size]
 	for b := l.blk; b < l.blkEnd; b++ {
-		if l.weight*float64(l.blkMax[b])+others < s.threshold {
+		if l.most*float64(l.blkMax[b])+others < s.threshold {
 			continue // none of its chunks can get in, whatever they have been given
 		}
 		lo, hi := b*blockSize, min((b+1)*blockSize, len(l.docs))
@@ -310,7 +363,7 @@ func (s *search) collect(base int, optional []int, rest float64) {
 				left -= l.bound
 				if f := l.seek(s.x, ord); f > 0 {
 					tf := float64(f)
-					score += l.weight * tf / (tf + s.x.norms[ord])
+					score += l.weight * tf / (tf + s.norms[ord])
 				}
 				if score+left < s.threshold {
 					break
@@ -437,11 +490,11 @@ func (s *search) result() []index.Candidate {
 	for i := range s.top {
 		c := &s.top[i]
 		c.score = 0
-		norm := s.x.norms[c.ord]
+		norm := s.norms[c.ord]
 		for j := range s.lists {
 			l := &s.lists[j]
 			if f := l.seek(s.x, c.ord); f > 0 {
-				c.score += s.x.m.score(l.idf, l.times, f, norm)
+				c.score += s.m.score(l.idf, l.times, f, norm)
 			}
 		}
 	}

@@ -32,6 +32,12 @@ type Settings struct {
 	// that "dien thoai" finds "điện thoại" while the exact spelling still scores higher; nil means
 	// true. Without folding a query typed without marks finds only text written without marks.
 	Fold *bool `yaml:"fold,omitempty" json:"fold,omitempty"`
+	// Statistics says over which chunks document frequencies and lengths are taken: "global"
+	// (default) over all, so that scores let a patient caller estimate how often a word stands in
+	// chunks it may not read; "per-label" over the chunks that the query's filter admits, so that
+	// hidden chunks change nothing, at the cost of one pass over the admitted chunks and over the
+	// postings of the query's terms.
+	Statistics string `yaml:"statistics,omitempty" json:"statistics,omitempty"`
 	// Title is the weight of the document's title, 0 to 16; nil means 1. See Fields in the package
 	// comment.
 	Title *int `yaml:"title,omitempty" json:"title,omitempty"`
@@ -41,6 +47,9 @@ type Settings struct {
 
 const (
 	maxWeight = 16
+
+	statisticsGlobal   = "global"
+	statisticsPerLabel = "per-label"
 
 	longTrim = "trim"
 	longKeep = "keep"
@@ -66,6 +75,9 @@ func (s Settings) Validate() error {
 	if s.LongQueries != "" && s.LongQueries != longTrim && s.LongQueries != longKeep {
 		return fmt.Errorf("lexical.long_queries %q is unknown: use %s or %s", s.LongQueries, longTrim, longKeep)
 	}
+	if s.Statistics != "" && s.Statistics != statisticsGlobal && s.Statistics != statisticsPerLabel {
+		return fmt.Errorf("lexical.statistics %q is unknown: use %s or %s", s.Statistics, statisticsGlobal, statisticsPerLabel)
+	}
 	// Written so that NaN is refused too.
 	if s.K1 != nil && !(*s.K1 >= 0 && *s.K1 <= 10) {
 		return fmt.Errorf("lexical.k1 %v is out of range: use 0 to 10 (default 1.2)", *s.K1)
@@ -89,6 +101,7 @@ func (s Settings) WithDefaults() Settings {
 	s.K1 = orDefault(s.K1, 1.2)
 	s.B = orDefault(s.B, 0.75)
 	s.LongQueries = cmp.Or(s.LongQueries, longTrim)
+	s.Statistics = cmp.Or(s.Statistics, statisticsGlobal)
 	s.Fold = orDefault(s.Fold, true)
 	s.Title = orDefault(s.Title, 1)
 	s.Heading = orDefault(s.Heading, 1)
