@@ -94,7 +94,7 @@ func TestPreflight(t *testing.T) {
 }
 
 // The lock fits the set and the documents. After a deliberate edit raise the set's version and
-// run the test with -update.
+// run `go test ./corpus/homestore -run TestLock -update`.
 func TestLock(t *testing.T) {
 	docs, set := load(t)
 	if *update {
