@@ -1,0 +1,278 @@
+package answer
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	evalanswer "github.com/seed792a4543/assay/evalkit/answer"
+)
+
+// DefaultThreshold is the confidence below which Extractive refuses. It was chosen on the dev
+// questions of the bundled collection homestore.
+const DefaultThreshold = 0.5
+
+// features are what the confidence is computed from.
+type features struct {
+	Sentence float64 `json:"sentence"` // share of the question's weight that the best unit with its headings explains
+	Passage  float64 `json:"passage"`  // the same of the best passage
+	Missing  float64 `json:"missing"`  // share of the weight that no passage explains at all
+	Vector   float64 `json:"vector"`   // best cosine
+	Lexical  float64 `json:"lexical"`  // best BM25 over the question's weight
+	Terms    float64 `json:"terms"`    // number of informative words
+	Top      float64 `json:"top"`      // fused score of the first passage
+}
+
+// vocabulary is one text as it is compared with the question.
+type vocabulary struct {
+	stems map[string]bool
+	words []string
+}
+
+func (e *Extractive) vocabulary(text string) vocabulary {
+	v := vocabulary{stems: map[string]bool{}}
+	for _, s := range e.o.Terms(text) {
+		v.stems[s] = true
+	}
+	seen := map[string]bool{}
+	for _, w := range words(text) {
+		if !seen[w] && !stopWords[w] && utf8.RuneCountInString(w) > 1 {
+			seen[w] = true
+			v.words = append(v.words, w)
+		}
+	}
+	return v
+}
+
+// matcher compares the question's words with texts and remembers pairs of words.
+type matcher struct {
+	e     *Extractive
+	cache map[[2]string]float64
+}
+
+// match says in [0,1] how well a text explains one word of the question: 1 for its stem, less
+// for a near spelling, less again for a word of similar meaning.
+func (m *matcher) match(t term, v vocabulary) float64 {
+	if v.stems[t.stem] {
+		return 1
+	}
+	best := 0.0
+	for _, w := range v.words {
+		best = max(best, m.pair(t.word, w))
+	}
+	return best
+}
+
+func (m *matcher) pair(a, b string) float64 {
+	key := [2]string{a, b}
+	if s, ok := m.cache[key]; ok {
+		return s
+	}
+	s := 0.0
+	letters := !strings.ContainsFunc(a+b, unicode.IsDigit)
+	n := min(utf8.RuneCountInString(a), utf8.RuneCountInString(b))
+	if letters && n >= 4 {
+		limit := 1
+		if n >= 8 {
+			limit = 2
+		}
+		if d := distance(a, b, limit); d <= limit {
+			s = 0.9 - 0.15*float64(d-1)
+			if n == 4 {
+				s = 0.6
+			}
+		} else if n >= 5 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
+			s = 0.7
+		}
+	}
+	if letters && s == 0 && m.e.o.Similarity != nil {
+		if v := m.e.o.Similarity(a, b); v > similarFrom {
+			s = similarWeight * (v - similarFrom) / (1 - similarFrom)
+		}
+	}
+	m.cache[key] = s
+	return s
+}
+
+// Weights of the parts of a unit's surroundings, chosen on the dev questions of homestore.
+const (
+	similarFrom     = 0.45 // below it two words have nothing to do with each other
+	similarWeight   = 0.9
+	headingWeight   = 0.8
+	titleWeight     = 0.6
+	neighbourWeight = 0.4
+	passageWeight   = 0.35
+	rankWeight      = 0.25
+	numberWeight    = 0.12
+)
+
+// score rates every unit of every passage.
+func (e *Extractive) score(r Request) scoring {
+	texts := make([]string, len(r.Passages))
+	for i := range r.Passages {
+		texts[i] = r.Passages[i].Text
+	}
+	terms := e.terms(r, texts)
+	m := &matcher{e, map[[2]string]float64{}}
+	total := 0.0
+	for _, t := range terms {
+		total += t.weight
+	}
+	var s scoring
+	s.features.Terms = float64(len(terms))
+	if total == 0 || len(r.Passages) == 0 {
+		return s
+	}
+	wantsNumber := asksNumber(r.Question)
+	anywhere := make([]float64, len(terms))
+	s.best = make([]float64, len(r.Passages))
+	for p := range r.Passages {
+		ps := &r.Passages[p]
+		title := e.vocabulary(path(ps.Hit.Section, ps.Hit.Title))
+		units := cut(ps.Text)
+		vocab := make([]vocabulary, len(units))
+		matches := make([][]float64, len(units))
+		whole := make([]float64, len(terms))
+		titles := make([]float64, len(terms))
+		for i, t := range terms {
+			titles[i] = m.match(t, title)
+			whole[i] = titles[i] * titleWeight
+		}
+		for u := range units {
+			vocab[u] = e.vocabulary(units[u].text)
+			matches[u] = make([]float64, len(terms))
+			for i, t := range terms {
+				matches[u][i] = m.match(t, vocab[u])
+				whole[i] = max(whole[i], matches[u][i])
+			}
+		}
+		covered := 0.0
+		for i, t := range terms {
+			covered += t.weight * whole[i]
+			anywhere[i] = max(anywhere[i], whole[i])
+		}
+		passage := covered / total
+		s.features.Passage = max(s.features.Passage, passage)
+		headings := map[string][]float64{}
+		bestUnit := 0.0
+		for u := range units {
+			h, ok := headings[units[u].heading]
+			if !ok {
+				h = make([]float64, len(terms))
+				v := e.vocabulary(units[u].heading)
+				for i, t := range terms {
+					h[i] = m.match(t, v)
+				}
+				headings[units[u].heading] = h
+			}
+			sum := 0.0
+			for i, t := range terms {
+				c := max(matches[u][i], headingWeight*h[i], titleWeight*titles[i])
+				if u > 0 && units[u-1].block == units[u].block && !units[u].row {
+					c = max(c, neighbourWeight*matches[u-1][i])
+				}
+				if u+1 < len(units) && units[u+1].block == units[u].block && !units[u].row {
+					c = max(c, neighbourWeight*matches[u+1][i])
+				}
+				c = max(c, passageWeight*whole[i])
+				sum += t.weight * c
+			}
+			score := sum / total
+			s.features.Sentence = max(s.features.Sentence, score)
+			if wantsNumber && len(evalanswer.Numbers(units[u].text)) > 0 {
+				score += numberWeight
+			}
+			bestUnit = max(bestUnit, score)
+			s.units = append(s.units, scored{unit: units[u], passage: p, at: u, score: score})
+		}
+		s.best[p] = bestUnit + 0.5*passage + rankWeight/float64(p+1)
+		if c := ps.Hit.Vector; c != nil {
+			s.features.Vector = max(s.features.Vector, c.Score)
+		}
+		if c := ps.Hit.Lexical; c != nil {
+			s.features.Lexical = max(s.features.Lexical, c.Score/total)
+		}
+	}
+	s.features.Top = r.Passages[0].Hit.Score
+	for i, t := range terms {
+		s.features.Missing += t.weight * (1 - anywhere[i]) / total
+	}
+	s.order = make([]int, len(r.Passages))
+	for i := range s.order {
+		s.order[i] = i
+	}
+	slices.SortStableFunc(s.order, func(a, b int) int {
+		switch {
+		case s.best[a] > s.best[b]:
+			return -1
+		case s.best[a] < s.best[b]:
+			return 1
+		}
+		return 0
+	})
+	s.confidence = s.features.confidence()
+	return s
+}
+
+// confidence is a logistic function of the features, in [0,1].
+func (f features) confidence() float64 {
+	z := -2 + 4*f.Sentence + 2*f.Vector
+	return 1 / (1 + math.Exp(-z))
+}
+
+// asksNumber reports whether a question asks for an amount, a time or a date.
+func asksNumber(q string) bool {
+	q = " " + strings.Join(words(q), " ") + " "
+	for _, w := range []string{" how much ", " how many ", " how long ", " how soon ", " how fast ", " how quick", " how often ", " when ", " how far ", " what time ",
+		" price ", " cost", " fee ", " fees ", " pay ", " charge ", " percent", " share ", " how big ", " how hot ", " how late ", " how old ", " until ", " how mutch ",
+		" bao nhiêu ", " bao lâu ", " khi nào ", " mấy ", " wie viel ", " wie lange ", " wann ", " wie oft ", " wie teuer "} {
+		if strings.Contains(q, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// choose picks the units of the answer: the best of the best passage, then its neighbours and
+// further good ones of the same passage, in the order of the text.
+func (e *Extractive) choose(s scoring) []scored {
+	p := s.order[0]
+	var of []scored
+	for _, u := range s.units {
+		if u.passage == p {
+			of = append(of, u)
+		}
+	}
+	ranked := slices.Clone(of)
+	slices.SortStableFunc(ranked, func(a, b scored) int {
+		switch {
+		case a.score > b.score:
+			return -1
+		case a.score < b.score:
+			return 1
+		}
+		return 0
+	})
+	taken := map[int]bool{}
+	runes := 0
+	for _, u := range ranked {
+		if len(taken) == e.o.Sentences {
+			break
+		}
+		n := utf8.RuneCountInString(u.text)
+		if len(taken) > 0 && runes+n > e.o.Runes {
+			continue
+		}
+		taken[u.at] = true
+		runes += n
+	}
+	var out []scored
+	for _, u := range of {
+		if taken[u.at] {
+			out = append(out, u)
+		}
+	}
+	return out
+}
