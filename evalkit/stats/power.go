@@ -45,9 +45,13 @@ func likely(n int, p float64) (lo, hi int) {
 // loss. With gain = loss it is the chance of accept when nothing changed: below one half, a
 // policy turns away more good builds than it lets through.
 func AcceptChance(n int, margin, gain, loss, conf float64) float64 {
+	z := Z(conf)
+	if z == 0 || !(margin >= 0) {
+		return 0
+	}
 	var sum float64
 	EachFlips(n, gain, loss, func(g, l int, p float64) {
-		if TangoAbove(n, g, l, margin, conf) {
+		if tangoAbove(n, g, l, margin, z) {
 			sum += p
 		}
 	})

@@ -32,10 +32,12 @@ func TangoAbove(n, gained, lost int, margin, conf float64) bool {
 	if n <= 0 || gained < 0 || lost < 0 || gained+lost > n || z == 0 || !(margin >= 0) {
 		return false
 	}
-	if margin >= 1 {
-		return true
-	}
-	return tangoScore(n, gained, lost, -margin) > z
+	return tangoAbove(n, gained, lost, margin, z)
+}
+
+// tangoAbove is TangoAbove for arguments that are known to be valid, given the quantile.
+func tangoAbove(n, gained, lost int, margin, z float64) bool {
+	return margin >= 1 || tangoScore(n, gained, lost, -margin) > z
 }
 
 // ProvableMargin returns the smallest margin, rounded up to four decimals, that these flips

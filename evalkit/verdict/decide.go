@@ -65,6 +65,12 @@ func Decide(in Input) *Verdict {
 	v.FirstBuild = in.Live == nil
 
 	v.Verdict, v.Reasons = d.outcome()
+	for _, a := range []*Difference{v.AgainstLive, v.AgainstRef} {
+		if v.Verdict == Inconclusive && a != nil && !a.Identical && !a.Excluded {
+			n, _ := a.needed(&d.policy)
+			v.NeededQuestions = max(v.NeededQuestions, n)
+		}
+	}
 	if v.Verdict == Inconclusive && d.policy.Inconclusive == RejectDoubts {
 		v.Verdict = Reject
 		v.Reasons = append(v.Reasons, "The policy says inconclusive: reject.")
@@ -219,7 +225,6 @@ func (d *decision) measure() {
 	v.Margin, v.MinEffect = p.MarginFor(max(v.N, 1)), p.MinEffectFor(max(v.N, 1))
 	if a := v.AgainstLive; a != nil {
 		v.ProvableMargin = a.provable()
-		v.NeededQuestions, _ = a.needed(p)
 	}
 	for i := range c.Questions {
 		for _, leak := range c.Questions[i].Leaks {

@@ -35,9 +35,10 @@ type Verdict struct {
 	PReject   evalkit.Value `json:"p_reject"` // exact one-sided p of a loss against the live build
 	Gained    []string      `json:"gained"`   // questions that hit only now
 	Lost      []string      `json:"lost"`     // questions that no longer hit
-	// NeededQuestions is about how many questions would decide with a chance of 80 %: prove the
-	// margin if nothing changed and flips stayed as frequent as here; where the flips contradict
-	// that, accept or reject if they go on as here. 0 means that no number would.
+	// NeededQuestions of an inconclusive verdict is about how many questions would decide with a
+	// chance of 80 %: prove the margin if nothing changed and flips stayed as frequent as here;
+	// where the flips contradict that, accept or reject if they go on as here. 0 means that no
+	// number would, or that the verdict is not inconclusive.
 	NeededQuestions int `json:"needed_questions"`
 	// ProvableMargin is the smallest margin this comparison proves now.
 	ProvableMargin evalkit.Value `json:"provable_margin"`
