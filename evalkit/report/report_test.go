@@ -249,6 +249,7 @@ func TestMarkdown(t *testing.T) {
 // TestGolden keeps one rejected build in every format, so that a change of wording shows as a diff.
 func TestGolden(t *testing.T) {
 	d := data(27, 1, 7, func(c, l *evalkit.Evaluation) { c.Questions[3].TieAt = []int{2} })
+	d.Verdict.Digest, d.Verdict.PolicyDigest = "0123456789abcdef", "fedcba9876543210" // not what is tested here
 	for name, f := range map[string]func(Data, *bytes.Buffer) error{
 		"reject.junit.xml": junit, "reject.sarif.json": sarif, "reject.md": markdown, "reject.txt": text,
 		"scores.txt": func(d Data, b *bytes.Buffer) error { return Scores(b, d.Evaluation) },

@@ -272,6 +272,13 @@ func TestDecideAccept(t *testing.T) {
 		}
 		wantOutcome(t, decide(cand, live, .10), Accept, "no detectable difference")
 	})
+	t.Run("the same chunk ids with other values are not identical", func(t *testing.T) {
+		a, b := evaluation("x", 27, func(i int) bool { return true }), evaluation("x", 27, func(i int) bool { return i > 1 })
+		wantOutcome(t, decide(b, a, .10), Inconclusive, "not excluded")
+		c := evaluation("x", 27, func(i int) bool { return true })
+		c.Questions[0].Sections = []string{"a.md > Renamed", "b.md > B", "c.md > C", "d.md > D"}
+		wantOutcome(t, decide(c, a, .05), Inconclusive, "proves a margin of 0.0911")
+	})
 	t.Run("a real gain is called one", func(t *testing.T) {
 		c, l := flips(100, 12, 1)
 		wantOutcome(t, decide(c, l, .10), Accept, "the gain is real")

@@ -146,8 +146,9 @@ func (d *Difference) needed(p *Policy) (n int, why string) {
 	return 0, ""
 }
 
-// identical reports whether both builds returned the same chunks in the same order for every
-// question, and something for at least one.
+// identical reports whether both builds returned the same chunks and sections in the same order
+// and got the same values for every question, and returned something for at least one. Chunk ids
+// alone do not tell: a document can change under the same spans.
 func identical(a, b *evalkit.Evaluation) bool {
 	if len(a.Questions) != len(b.Questions) {
 		return false
@@ -156,12 +157,23 @@ func identical(a, b *evalkit.Evaluation) bool {
 	hits := 0
 	for i := range a.Questions {
 		q := other[a.Questions[i].ID]
-		if q == nil || !slices.Equal(a.Questions[i].Hits, q.Hits) {
+		if q == nil || !slices.Equal(a.Questions[i].Hits, q.Hits) || !slices.Equal(a.Questions[i].Sections, q.Sections) ||
+			differ(a.Questions[i].Measures, q.Measures) {
 			return false
 		}
 		hits += len(q.Hits)
 	}
 	return hits > 0
+}
+
+// differ reports whether a measure that both have has two values.
+func differ(a, b map[string]evalkit.Value) bool {
+	for name, v := range a {
+		if w, ok := b[name]; ok && w != v {
+			return true
+		}
+	}
+	return false
 }
 
 // incomparable returns why b cannot be compared with a, one sentence per cause; names stand for
