@@ -154,7 +154,7 @@ func formatLevel(v float64) string {
 func (m Measure) TREC() string {
 	row := m.Family.row()
 	switch {
-	case row == nil:
+	case row == nil || m.Rel > 1:
 	case m.Family == IPrec:
 		return row.trec + "_" + strconv.FormatFloat(m.Level, 'f', 2, 64)
 	case m.Cutoff > 0 && row.trecK != "":
