@@ -2,6 +2,7 @@ package dense
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -717,4 +718,100 @@ func TestApproximate(t *testing.T) {
 			t.Errorf("%s: one candidate: %v, %v, want %d hits", kind, got, err, k)
 		}
 	}
+}
+
+// TestGolden pins the bytes of a file, which must not depend on the machine.
+func TestGolden(t *testing.T) {
+	const want = "377e5ac50ab3215648b44ea495f3219e16a47b40c65b9eff64cd58a745b2ef29"
+	rng := rand.New(rand.NewPCG(8, 0))
+	rows := make([][]float32, 300)
+	for i := range rows {
+		if i%11 == 5 {
+			continue
+		}
+		rows[i] = make([]float32, 21)
+		for j := range rows[i] {
+			rows[i][j] = float32(rng.IntN(2001)-1000) / 1000
+		}
+	}
+	path := filepath.Join(t.TempDir(), "v")
+	if err := Write(t.Context(), nil, path, 21, rows); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprintf("%x", sha256.Sum256(b)); got != want {
+		t.Errorf("digest %s, want %s: a change of the bytes needs a new format version", got, want)
+	}
+}
+
+func TestAllocations(t *testing.T) {
+	const dim, n = 32, 20000
+	rows := dataset("random", 9, n, dim)
+	x := open(t, dim, rows, Options{Workers: 1})
+	allocs := testing.AllocsPerRun(20, func() {
+		if _, err := x.SearchVector(t.Context(), rows[0], 10, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	if allocs > 16 {
+		t.Errorf("%v allocations per search, want at most 16", allocs)
+	}
+}
+
+// FuzzSearch compares searches over few different values, so that ties abound, with the
+// definition, on every kernel.
+func FuzzSearch(f *testing.F) {
+	f.Add(uint64(1), uint16(300), uint8(3), uint8(10), uint8(3), uint8(0))
+	f.Add(uint64(2), uint16(2000), uint8(17), uint8(100), uint8(200), uint8(2))
+	f.Add(uint64(3), uint16(5000), uint8(64), uint8(1), uint8(1), uint8(5))
+	f.Add(uint64(4), uint16(4097), uint8(9), uint8(30), uint8(2), uint8(1))
+	f.Fuzz(func(t *testing.T, seed uint64, n uint16, d, k, values, every uint8) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		dim := int(d)%80 + 1
+		rows := make([][]float32, int(n)%6000)
+		vector := func() []float32 {
+			v := make([]float32, dim)
+			for j := range v {
+				v[j] = float32(rng.IntN(int(values)+1)) - float32(values)/2
+			}
+			if _, reason := checkVector(v); reason != "" {
+				v[rng.IntN(dim)] = 1
+			}
+			return v
+		}
+		for i := range rows {
+			switch rng.IntN(10) {
+			case 0:
+			case 1:
+				rows[i] = rows[rng.IntN(i+1)]
+			default:
+				rows[i] = vector()
+			}
+		}
+		filter := filterOf(len(rows), int(every), seed)
+		query := vector()
+		path := filepath.Join(t.TempDir(), "v")
+		if err := Write(t.Context(), nil, path, dim, rows); err != nil {
+			t.Fatal(err)
+		}
+		for _, kern := range machineKernels() {
+			x, err := Open(path, Options{kernels: kern})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := x.SearchVector(t.Context(), query, int(k)+1, filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(exhaustive(x, query, int(k)+1, filter), got); diff != "" {
+				t.Errorf("%s (-exhaustive +got):\n%s", kern.name, diff)
+			}
+			if err := errors.Join(x.Verify(t.Context()), x.Close()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }

@@ -25,7 +25,7 @@
 // bound, and what is left is scored in full. Where the bounds cannot separate the rows, as
 // among near copies, more rows are scored in full, up to all of them: slower, never different.
 //
-// The integer kernels exist in assembly (AVX-512 with VNNI, AVX2) chosen at run time and in Go;
+// The integer kernels exist in assembly (AVX-512 with VNNI, AVX2, NEON) chosen at run time and in Go;
 // all give the same integers. They only decide what is scored in full, so no result depends on
 // them.
 //
