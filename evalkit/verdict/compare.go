@@ -64,6 +64,7 @@ type MeasureDiff struct {
 	Lower  evalkit.Value `json:"lower"` // 90 %
 	Upper  evalkit.Value `json:"upper"`
 	Method string        `json:"method"`
+	Test   string        `json:"test"`   // of P, with draws and seed where it is random
 	P      evalkit.Value `json:"p"`      // two-sided, one question one vote
 	PHolm  evalkit.Value `json:"p_holm"` // of the primary p itself, of the others adjusted over all others
 	Wins   int           `json:"wins"`   // questions on which B is higher
@@ -264,7 +265,7 @@ func measureDiff(name string, a, b *evalkit.Evaluation, seed uint64) MeasureDiff
 		return m
 	}
 	if binary(name) {
-		m.P = evalkit.Num(stats.McNemarTwoSided(m.Wins, m.Losses))
+		m.P, m.Test = evalkit.Num(stats.McNemarTwoSided(m.Wins, m.Losses)), d.Test
 		return m
 	}
 	other := byQuestion(a)
@@ -276,7 +277,7 @@ func measureDiff(name string, a, b *evalkit.Evaluation, seed uint64) MeasureDiff
 		}
 	}
 	if r, ok := stats.SignFlip(diffs, stats.TwoSided, 0, seed); ok {
-		m.P = evalkit.Num(r.P)
+		m.P, m.Test = evalkit.Num(r.P), d.Test
 	}
 	return m
 }

@@ -213,6 +213,10 @@ func TestCompare(t *testing.T) {
 		if c.Flips[0].Kind != Worsened || c.Flips[0].B.V != .2 || c.Flips[29].Kind != Improved {
 			t.Errorf("first %+v, last %+v", c.Flips[0], c.Flips[29])
 		}
+		// What is drawn at random is printed with its seed.
+		if table := c.Table(); !strings.Contains(table, "graded measures: bca, 2000 resamples, seed 1; sign-flip, 10000 draws, seed 1") {
+			t.Errorf("table:\n%s", table)
+		}
 	})
 	t.Run("JSON has no null lists and the same bytes twice", func(t *testing.T) {
 		b, a := flips(30, 0, 0)

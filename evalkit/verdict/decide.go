@@ -408,6 +408,8 @@ func (d *decision) accept() (Outcome, []string) {
 		switch {
 		case a.Identical:
 			yes = append(yes, fmt.Sprintf("Every question gets the same chunks in the same order as from the %s build: nothing new was shown.", a.Against))
+		case a.N < d.policy.MinQuestions:
+			no = append(no, fmt.Sprintf("%s: the policy wants %d scored questions for an accept. Add questions. The live build stays.", d.sentence(a), d.policy.MinQuestions))
 		case a.Excluded:
 			yes = append(yes, fmt.Sprintf("%s: a loss of the margin %.4g or more is excluded%s.", d.sentence(a), margin, d.reading(a)))
 		default:
@@ -482,13 +484,16 @@ func (d *decision) firstBuild() (Outcome, []string) {
 	} else {
 		b, ok := stats.BootstrapPercentile(values, 0, p.Seed, conf)
 		iv, informative = b.Interval, ok && !b.Uninformative
-		v.Method = "bootstrap"
+		v.Method = fmt.Sprintf("bootstrap, %d resamples, seed %d", b.Resamples, b.Seed)
 	}
 	v.N = len(values)
 	v.Lower, v.Upper = evalkit.Num(iv.Lo), evalkit.Num(iv.Hi)
 	head := fmt.Sprintf("First build: %s is %.4f on %d questions (95 %% interval %.4f to %.4f)", p.Primary, v.Mean.V, v.N, iv.Lo, iv.Hi)
 
 	var doubts []string
+	if v.N < p.MinQuestions {
+		doubts = append(doubts, fmt.Sprintf("the policy wants %d scored questions for an accept", p.MinQuestions))
+	}
 	if !informative {
 		doubts = append(doubts, "the sample is constant, so its interval says nothing")
 	}

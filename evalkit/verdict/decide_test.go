@@ -279,6 +279,15 @@ func TestDecideAccept(t *testing.T) {
 		c.Questions[0].Sections = []string{"a.md > Renamed", "b.md > B", "c.md > C", "d.md > D"}
 		wantOutcome(t, decide(c, a, .05), Inconclusive, "proves a margin of 0.0911")
 	})
+	t.Run("ST-01 minimum number of questions", func(t *testing.T) {
+		p := &Policy{Primary: "hit@3", MinQuestions: 50}
+		c, l := flips(27, 0, 0)
+		wantOutcome(t, Decide(Input{Policy: p, Candidate: c, Live: l}), Inconclusive, "wants 50 scored questions")
+		wantOutcome(t, Decide(Input{Policy: p, Candidate: l, Live: l}), Accept, "nothing new was shown")
+		wantOutcome(t, Decide(Input{Policy: p, Candidate: c}), Inconclusive, "wants 50 scored questions")
+		c, l = flips(50, 0, 0)
+		wantOutcome(t, Decide(Input{Policy: p, Candidate: c, Live: l}), Accept)
+	})
 	t.Run("a real gain is called one", func(t *testing.T) {
 		c, l := flips(100, 12, 1)
 		wantOutcome(t, decide(c, l, .10), Accept, "the gain is real")
@@ -371,7 +380,7 @@ func TestDecideGraded(t *testing.T) {
 			Candidate: graded("cand", "rr@5", 40, func(i int) float64 { return .5 - .2*float64(i%3) }),
 			Live:      graded("live", "rr@5", 40, half)})
 		wantOutcome(t, v, Reject, "min_effect")
-		if v.Method != "bca" || !strings.HasPrefix(v.AgainstLive.Test, "sign-flip") {
+		if !strings.HasPrefix(v.Method, "bca, 2000 resamples, seed 1") || !strings.HasPrefix(v.AgainstLive.Test, "sign-flip") {
 			t.Errorf("method %s, test %s", v.Method, v.AgainstLive.Test)
 		}
 	})

@@ -89,7 +89,7 @@ func (d *Difference) graded(p *Policy, diffs []float64, worse int) {
 	// Not Mean − BaseMean: the mean of the differences does not carry the rounding of two sums.
 	d.Delta = evalkit.Num(b.Mean)
 	d.Lower, d.Upper = evalkit.Num(b.Lo), evalkit.Num(b.Hi)
-	d.Method, d.Test = "bca", "sign-flip, exact"
+	d.Method, d.Test = fmt.Sprintf("bca, %d resamples, seed %d", b.Resamples, b.Seed), "sign-flip, exact"
 	if !r.Exact {
 		d.Test = fmt.Sprintf("sign-flip, %d draws, seed %d", r.Draws, r.Seed)
 	}

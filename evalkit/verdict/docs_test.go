@@ -24,7 +24,7 @@ func TestDocs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Margin == nil || p.MinEffect == nil || p.Alpha == 0 || p.Floor == nil || p.Tolerance == 0 || p.Guardrails == nil ||
+		if p.Margin == nil || p.MinEffect == nil || p.Alpha == 0 || p.Floor == nil || p.Tolerance == 0 || p.MinQuestions == 0 || p.Guardrails == nil ||
 			p.Reference == "" || p.SelfTest == "" || p.Inconclusive == "" || p.Seed == 0 || p.Rule == "" || p.View == "" || p.Cutoffs == nil {
 			t.Errorf("a key is missing: %+v", p)
 		}

@@ -34,22 +34,23 @@ const (
 // Primary is usable: margin by the number of questions, alpha .05, no critical question may be
 // lost, no leak, no floor.
 type Policy struct {
-	Primary      string             `json:"primary"`                // measure with cutoff, such as hit@3
-	Margin       *float64           `json:"margin,omitempty"`       // largest loss that would be acceptable, in [0,1); nil: DefaultMargin(n). 0 asks for a proven gain
-	MinEffect    *float64           `json:"min_effect,omitempty"`   // smallest loss that rejects, in [0,1]; nil: max(margin, 2/n)
-	Alpha        float64            `json:"alpha,omitempty"`        // of the exact test, in (0, .5]; 0 means .05
-	Floor        map[string]float64 `json:"floor,omitempty"`        // measure → lowest mean allowed
-	Critical     int                `json:"critical"`               // critical questions that may be lost
-	Tolerance    float64            `json:"tolerance"`              // fall of a graded measure on one question that does not count as lost, in [0,1)
-	Leaks        int                `json:"leaks"`                  // hits of forbidden documents that are allowed
-	Guardrails   map[string]float64 `json:"guardrails,omitempty"`   // see Guardrails
-	Seed         uint64             `json:"seed,omitempty"`         // of randomisation and bootstrap; 0 means 1
-	Inconclusive string             `json:"inconclusive,omitempty"` // Keep or RejectDoubts; "" means Keep
-	Reference    string             `json:"reference,omitempty"`    // build id of the frozen reference; "" leaves the choice to the store
-	SelfTest     string             `json:"self_test,omitempty"`    // SelfTestOptional or SelfTestRequired; "" means optional
-	Rule         string             `json:"rule,omitempty"`         // section, span or facts; "" takes the evaluation's
-	View         string             `json:"view,omitempty"`         // slots or sections; "" takes the evaluation's
-	Cutoffs      []int              `json:"cutoffs,omitempty"`      // nil takes the evaluation's
+	Primary      string             `json:"primary"`                 // measure with cutoff, such as hit@3
+	Margin       *float64           `json:"margin,omitempty"`        // largest loss that would be acceptable, in [0,1); nil: DefaultMargin(n). 0 asks for a proven gain
+	MinEffect    *float64           `json:"min_effect,omitempty"`    // smallest loss that rejects, in [0,1]; nil: max(margin, 2/n)
+	Alpha        float64            `json:"alpha,omitempty"`         // of the exact test, in (0, .5]; 0 means .05
+	Floor        map[string]float64 `json:"floor,omitempty"`         // measure → lowest mean allowed
+	Critical     int                `json:"critical"`                // critical questions that may be lost
+	Tolerance    float64            `json:"tolerance"`               // fall of a graded measure on one question that does not count as lost, in [0,1)
+	MinQuestions int                `json:"min_questions,omitempty"` // fewer scored questions never accept, unless rankings are identical
+	Leaks        int                `json:"leaks"`                   // hits of forbidden documents that are allowed
+	Guardrails   map[string]float64 `json:"guardrails,omitempty"`    // see Guardrails
+	Seed         uint64             `json:"seed,omitempty"`          // of randomisation and bootstrap; 0 means 1
+	Inconclusive string             `json:"inconclusive,omitempty"`  // Keep or RejectDoubts; "" means Keep
+	Reference    string             `json:"reference,omitempty"`     // build id of the frozen reference; "" leaves the choice to the store
+	SelfTest     string             `json:"self_test,omitempty"`     // SelfTestOptional or SelfTestRequired; "" means optional
+	Rule         string             `json:"rule,omitempty"`          // section, span or facts; "" takes the evaluation's
+	View         string             `json:"view,omitempty"`          // slots or sections; "" takes the evaluation's
+	Cutoffs      []int              `json:"cutoffs,omitempty"`       // nil takes the evaluation's
 
 	Path string `json:"-"` // file it was read from
 }
@@ -197,6 +198,9 @@ func (p *Policy) problems() (out []problem) {
 		add("critical", "%d is negative; it counts the critical questions that may be lost", p.Critical)
 	}
 	in("tolerance", p.Tolerance, 0, 1-1e-9, "from 0 to below 1")
+	if p.MinQuestions < 0 {
+		add("min_questions", "%d is negative; it counts the scored questions that an accept needs", p.MinQuestions)
+	}
 	if p.Leaks < 0 {
 		add("leaks", "%d is negative; it counts the leaks that are allowed, usually 0", p.Leaks)
 	}

@@ -21,6 +21,7 @@ alpha: 0.01
 floor: {hit@3: 0.80, rr@5: .6}
 critical: 1
 tolerance: 0.05
+min_questions: 20
 leaks: 0
 guardrails:
   n_na: 6
@@ -37,7 +38,7 @@ cutoffs: [1, 3, 5]
 `
 	want := &Policy{
 		Primary: "hit@3", Margin: ptr(.1), MinEffect: ptr(.12), Alpha: .01,
-		Floor: map[string]float64{"hit@3": .8, "rr@5": .6}, Critical: 1, Tolerance: .05,
+		Floor: map[string]float64{"hit@3": .8, "rr@5": .6}, Critical: 1, Tolerance: .05, MinQuestions: 20,
 		Guardrails: map[string]float64{"n_na": 6, "judged": .9, "latency_p95_ratio": 1.5, "unsupported_claims": 0},
 		Seed:       42, Inconclusive: Keep, Reference: "0123456789ab", SelfTest: SelfTestRequired,
 		Rule: "section", View: "slots", Cutoffs: []int{1, 3, 5},
@@ -122,6 +123,7 @@ func TestPolicyFaults(t *testing.T) {
 		{"number for a list", "primary: hit@3\ncutoffs: 3", []string{"cutoffs must be a list of whole numbers"}},
 		{"number for a mapping", "primary: hit@3\nfloor: 0.8", []string{"floor must be a list of `key: value` pairs"}},
 		{"negative leaks", "primary: hit@3\nleaks: -1", []string{"leaks: -1 is negative"}},
+		{"negative min_questions", "primary: hit@3\nmin_questions: -1", []string{"min_questions: -1 is negative"}},
 		{"alpha 0", "primary: hit@3\nalpha: 0", []string{"alpha: 0 is not above 0"}},
 		{"negative seed", "primary: hit@3\nseed: -3", []string{"seed: -3 is negative"}},
 		{"unknown word", "primary: hit@3\ninconclusive: pass", []string{`inconclusive: unknown value "pass"; allowed are keep, reject`}},
@@ -180,7 +182,7 @@ func TestPolicyDigest(t *testing.T) {
 		t.Error("order, comments and spelled-out defaults change the digest")
 	}
 	seen := map[string]string{a: ""}
-	for _, more := range []string{"min_effect: 0.2", "alpha: 0.01", "floor: {hit@3: 0.8}", "critical: 1", "tolerance: 0.1", "leaks: 1",
+	for _, more := range []string{"min_effect: 0.2", "alpha: 0.01", "floor: {hit@3: 0.8}", "critical: 1", "tolerance: 0.1", "min_questions: 5", "leaks: 1",
 		"guardrails: {n_na: 3}", "seed: 2", "inconclusive: reject", "reference: abc", "self_test: required", "rule: span", "view: sections", "cutoffs: [3]"} {
 		d := digest("primary: hit@3\nmargin: 0.10\n" + more)
 		if other, dup := seen[d]; dup {

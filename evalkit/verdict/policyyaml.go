@@ -172,18 +172,19 @@ func (r *policyReader) policy(n ast.Node) *Policy {
 				r.fault(v, "alpha: 0 is not above 0; the usual value is 0.05")
 			}
 		},
-		"floor":        func(key string, v ast.Node) { p.Floor = r.numbers(key, v) },
-		"critical":     func(key string, v ast.Node) { p.Critical = r.integer(key, v) },
-		"tolerance":    func(key string, v ast.Node) { p.Tolerance = r.number(key, v) },
-		"leaks":        func(key string, v ast.Node) { p.Leaks = r.integer(key, v) },
-		"guardrails":   func(key string, v ast.Node) { p.Guardrails = r.numbers(key, v) },
-		"seed":         func(key string, v ast.Node) { p.Seed = uint64(max(0, r.integer(key, v))) },
-		"inconclusive": func(key string, v ast.Node) { p.Inconclusive = r.text(key, v) },
-		"reference":    func(key string, v ast.Node) { p.Reference = r.text(key, v) },
-		"self_test":    func(key string, v ast.Node) { p.SelfTest = r.text(key, v) },
-		"rule":         func(key string, v ast.Node) { p.Rule = r.text(key, v) },
-		"view":         func(key string, v ast.Node) { p.View = r.text(key, v) },
-		"cutoffs":      func(key string, v ast.Node) { p.Cutoffs = r.integers(key, v) },
+		"floor":         func(key string, v ast.Node) { p.Floor = r.numbers(key, v) },
+		"critical":      func(key string, v ast.Node) { p.Critical = r.integer(key, v) },
+		"tolerance":     func(key string, v ast.Node) { p.Tolerance = r.number(key, v) },
+		"min_questions": func(key string, v ast.Node) { p.MinQuestions = r.integer(key, v) },
+		"leaks":         func(key string, v ast.Node) { p.Leaks = r.integer(key, v) },
+		"guardrails":    func(key string, v ast.Node) { p.Guardrails = r.numbers(key, v) },
+		"seed":          func(key string, v ast.Node) { p.Seed = uint64(max(0, r.integer(key, v))) },
+		"inconclusive":  func(key string, v ast.Node) { p.Inconclusive = r.text(key, v) },
+		"reference":     func(key string, v ast.Node) { p.Reference = r.text(key, v) },
+		"self_test":     func(key string, v ast.Node) { p.SelfTest = r.text(key, v) },
+		"rule":          func(key string, v ast.Node) { p.Rule = r.text(key, v) },
+		"view":          func(key string, v ast.Node) { p.View = r.text(key, v) },
+		"cutoffs":       func(key string, v ast.Node) { p.Cutoffs = r.integers(key, v) },
 	}
 	names := make([]string, 0, len(fields))
 	for name := range fields {

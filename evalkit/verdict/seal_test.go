@@ -77,6 +77,29 @@ func TestSeal(t *testing.T) {
 			t.Errorf("inconclusive: %v", err)
 		}
 	})
+	t.Run("every kind of verdict survives storage", func(t *testing.T) {
+		c, l := flips(40, 2, 1)
+		other := clone(l)
+		other.Golden.Digest = "bb"
+		g := &Policy{Primary: "rr@5"}
+		for name, in := range map[string]Input{
+			"first build": {Policy: policy, Candidate: c},
+			"reference":   {Policy: policy, Candidate: c, Live: l, Reference: l, SelfTest: &SelfTest{}, Measured: map[string]float64{"unsupported_claims": 1. / 3}},
+			"invalid":     {Policy: policy, Candidate: c, Live: other},
+			"nothing":     {},
+			"graded": {Policy: g, Candidate: graded("c", "rr@5", 40, func(i int) float64 { return float64(i) / 41 }),
+				Live: graded("l", "rr@5", 40, func(i int) float64 { return float64(i) / 43 })},
+		} {
+			v := Decide(in)
+			data, err := json.MarshalIndent(v, "", "\t")
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if w, err := Decode(data); err != nil || w.Verdict != v.Verdict {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
 	t.Run("unsealed", func(t *testing.T) {
 		w := *v
 		w.Digest = ""

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -71,6 +72,18 @@ func (c *Comparison) Table() string {
 			fmt.Fprintf(&s, ", below the primary adjusted over %d measures (Holm)", others)
 		}
 		s.WriteByte('\n')
+		// Methods that draw at random are named with their seed, each once.
+		var random []string
+		for _, m := range c.Measures {
+			for _, name := range []string{m.Method, m.Test} {
+				if strings.Contains(name, "seed") && !slices.Contains(random, name) {
+					random = append(random, name)
+				}
+			}
+		}
+		if len(random) > 0 {
+			fmt.Fprintf(&s, "graded measures: %s\n", strings.Join(random, "; "))
+		}
 	}
 	if len(notes) > 0 {
 		s.WriteByte('\n')
@@ -158,8 +171,8 @@ func (v *Verdict) Text() string {
 	}
 	for _, d := range []*Difference{v.AgainstLive, v.AgainstRef} {
 		if d != nil && d.N > 0 {
-			fmt.Fprintf(&s, "  against %-9s %s  %s %+.4f  90 %% interval %+.4f to %+.4f  p(loss) %.4f  gained %d  lost %d\n",
-				d.Against, short(d.Build), v.Primary, d.Delta.V, d.Lower.V, d.Upper.V, d.PReject.V, len(d.Gained)+len(d.Improved), len(d.Lost)+len(d.Worsened))
+			fmt.Fprintf(&s, "  against %-9s %s  %s %+.4f  90 %% interval %+.4f to %+.4f  p(loss) %.4f  gained %d  lost %d%s\n",
+				d.Against, short(d.Build), v.Primary, d.Delta.V, d.Lower.V, d.Upper.V, d.PReject.V, len(d.Gained)+len(d.Improved), len(d.Lost)+len(d.Worsened), drawn(d))
 		}
 	}
 	if v.SelfTest != nil {
@@ -169,6 +182,14 @@ func (v *Verdict) Text() string {
 		fmt.Fprintf(&s, "  warning: %s\n", w)
 	}
 	return s.String()
+}
+
+// drawn names the methods of a graded difference with their seeds.
+func drawn(d *Difference) string {
+	if !strings.Contains(d.Method, "seed") {
+		return ""
+	}
+	return "  (" + d.Method + "; " + d.Test + ")"
 }
 
 // writeRows aligns columns by runes, two spaces apart, without trailing blanks.

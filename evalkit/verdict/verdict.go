@@ -27,7 +27,7 @@ type Verdict struct {
 	Delta   evalkit.Value `json:"delta"` // Mean − Live
 	Lower   evalkit.Value `json:"lower"` // ends of the 90 % interval of Delta; of a first build, of the 95 % interval of Mean
 	Upper   evalkit.Value `json:"upper"`
-	Method  string        `json:"method"` // tango, bca, wilson or bootstrap
+	Method  string        `json:"method"` // tango or wilson; bca or bootstrap with resamples and seed
 	Margin  float64       `json:"margin"`
 	// MinEffect is the smallest loss that rejects.
 	MinEffect float64       `json:"min_effect"`
@@ -80,7 +80,7 @@ type Difference struct {
 	Delta    evalkit.Value `json:"delta"`
 	Lower    evalkit.Value `json:"lower"` // 90 % two-sided
 	Upper    evalkit.Value `json:"upper"`
-	Method   string        `json:"method"` // tango for measures that are 0 or 1, bca for graded ones
+	Method   string        `json:"method"` // tango for measures that are 0 or 1, bca with resamples and seed for graded ones
 	// Descriptive is true for graded measures with fewer than 10 non-zero differences or 30
 	// questions: Lower and Upper then describe, and the margin must hold for WorstCase.
 	Descriptive bool `json:"descriptive,omitempty"`
