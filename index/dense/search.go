@@ -95,7 +95,8 @@ type job struct {
 	query    []float32
 	k        int
 	admitted int      // rows present and let through by the filter
-	open     []uint64 // of these, the rows not yet scored or ruled out
+	open     []uint64 // of these, the rows not yet scored
+	left     []uint64 // of these, the ones that the signs leave
 	best     topK
 
 	// slack is the most by which a score may differ from the dot product it stands for.
@@ -354,7 +355,7 @@ func (x *Index) run(ctx context.Context, s *scratch) error {
 		// Where the signs leave too many rows, the exact scan is faster than scoring them.
 		again := s.scan[:0]
 		for _, j := range s.scan {
-			if x.coarseCount(&s.workers[0], j) > x.header.rows/128 {
+			if x.coarseCount(j) > x.header.rows/128 {
 				j.rough = false
 				x.prepareFine(j, largest(j.z))
 				again = append(again, j)
@@ -410,26 +411,18 @@ func (x *Index) guess(ctx context.Context, s *scratch, workers int) error {
 	return nil
 }
 
-// coarseCount returns how many rows the signs leave to be scored.
-func (x *Index) coarseCount(w *worker, j *job) int {
+// coarseCount sets j.left to the open rows that the signs leave to be scored and counts them.
+// Which they are depends on j.limit alone, not on what a worker has seen.
+func (x *Index) coarseCount(j *job) int {
+	j.left = grow(j.left, len(j.open))
+	b, fac := &j.bounds, x.codes.signFac
+	x.kern.above(j.left, j.dots, fac, fac, b.centre32-b.margin32, 0, b.coarseThreshold(j.limit))
 	count := 0
-	for chunk := range chunksOf(x.header.rows) {
-		mask, lo := x.coarseMask(w, j, chunk)
-		for n, word := range mask {
-			count += bits.OnesCount64(word & j.open[lo/64+n])
-		}
+	for i, word := range j.open {
+		j.left[i] &= word
+		count += bits.OnesCount64(j.left[i])
 	}
 	return count
-}
-
-// coarseMask returns the rows of a chunk that the signs leave, open or not, and its first row.
-// Which they are depends on j.limit alone, not on what a worker has seen.
-func (x *Index) coarseMask(w *worker, j *job, chunk int) (mask []uint64, lo int) {
-	lo, hi := x.span(chunk)
-	mask = w.mask[:(hi-lo)/64]
-	b, fac := &j.bounds, x.codes.signFac[lo:hi]
-	x.kern.above(mask, j.dots[lo:hi], fac, fac, b.centre32-b.margin32, 0, b.coarseThreshold(j.limit))
-	return mask, lo
 }
 
 // each calls f for every chunk, on workers goroutines.
@@ -544,24 +537,24 @@ func (x *Index) settle(w *worker, j *job, l *lane, chunk int) {
 		x.score(w, w.list, j, l)
 		return
 	}
-	limit := x.limit(j, l)
-	mask := w.mask[:len(open)]
-	if b := &j.bounds; j.rough {
-		x.coarseMask(w, j, chunk)
-	} else {
-		t := x.threshold(b, limit)
-		x.kern.above(mask, j.dots[lo:hi], x.codes.scale[lo:hi], x.codes.highErr[lo:hi], b.centre32, b.err32, t)
+	if j.rough {
+		for n, word := range j.left[lo/64 : hi/64] {
+			for ; word != 0; word &= word - 1 {
+				w.list = append(w.list, uint32(lo+64*n+bits.TrailingZeros64(word)))
+			}
+		}
+		x.score(w, w.list, j, l)
+		return
 	}
+	limit, b := x.limit(j, l), &j.bounds
+	mask := w.mask[:len(open)]
+	x.kern.above(mask, j.dots[lo:hi], x.codes.scale[lo:hi], x.codes.highErr[lo:hi], b.centre32, b.err32, x.threshold(b, limit))
 	for n, word := range mask {
 		for word &= open[n]; word != 0; word &= word - 1 {
 			w.list = append(w.list, uint32(lo+64*n+bits.TrailingZeros64(word)))
 		}
 	}
 	if len(w.list) == 0 {
-		return
-	}
-	if j.rough {
-		x.score(w, w.list, j, l)
 		return
 	}
 	x.kern.low(w.dots, x.codes.low, w.list, &j.coded)
