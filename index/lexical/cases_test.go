@@ -413,3 +413,32 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+func TestExplain(t *testing.T) {
+	for _, s := range []Settings{{Analyzer: "standard"}, {Analyzer: "standard", Statistics: "per-label"}} {
+		x := open(t, s, "kettle kettle lid", "kettle", "pan lid", "pan")
+		f := index.NewFilter(4)
+		f.Set(0)
+		f.Set(2)
+		for _, filter := range []*index.Filter{nil, f} {
+			got, err := x.SearchText(context.Background(), "lid kettle lid nothing", 4, filter)
+			if err != nil || len(got) < 2 {
+				t.Fatal(got, err)
+			}
+			for _, c := range got {
+				parts, err := x.Explain(context.Background(), "lid kettle lid nothing", c.Ord, filter)
+				if err != nil || len(parts) != 2 || parts[0].Term != "lid" || parts[0].Times != 2 {
+					t.Fatalf("%+v, %v", parts, err)
+				}
+				if sum := parts[0].Score + parts[1].Score; sum != c.Score {
+					t.Errorf("%+v: parts add up to %v, score is %v", parts, sum, c.Score)
+				}
+			}
+		}
+		for _, ord := range []uint32{1, 4, math.MaxUint32} {
+			if parts, err := x.Explain(context.Background(), "kettle", ord, f); err == nil {
+				t.Errorf("chunk %d: %+v", ord, parts)
+			}
+		}
+	}
+}

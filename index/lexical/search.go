@@ -21,6 +21,7 @@ const slack = 1 - 1e-9
 
 // list is one query term with its postings.
 type list struct {
+	term, df   int // number in the dictionary, chunks that hold it
 	idf, times float64
 	weight     float64 // idf · times · (k1 + 1): times a posting's impact, its part of the score
 	most       float64 // weight, raised where the blocks' bounds were made for other lengths
@@ -88,13 +89,7 @@ func (x *Index) SearchText(ctx context.Context, query string, k int, filter *ind
 	}
 	s := x.scratch.Get().(*search)
 	defer s.release()
-	s.x, s.filter, s.k = x, filter, min(k, max(x.stats.Chunks, 1))
-	s.m, s.norms, s.raise = x.m, x.norms, 1
-	perLabel := filter != nil && x.stats.Settings.Statistics == statisticsPerLabel
-	if perLabel {
-		s.admittedModel()
-	}
-	s.parse(query, perLabel)
+	s.begin(x, query, k, filter)
 	if len(s.lists) == 0 {
 		return []index.Candidate{}, nil
 	}
@@ -102,6 +97,17 @@ func (x *Index) SearchText(ctx context.Context, query string, k int, filter *ind
 		return nil, err
 	}
 	return s.result(), nil
+}
+
+// begin sets the state up for one query.
+func (s *search) begin(x *Index, query string, k int, filter *index.Filter) {
+	s.x, s.filter, s.k = x, filter, min(k, max(x.stats.Chunks, 1))
+	s.m, s.norms, s.raise = x.m, x.norms, 1
+	perLabel := filter != nil && x.stats.Settings.Statistics == statisticsPerLabel
+	if perLabel {
+		s.admittedModel()
+	}
+	s.parse(query, perLabel)
 }
 
 // release gives the state back, without what it refers to. acc and dirty are zero again.
@@ -166,7 +172,7 @@ func (s *search) parse(query string, perLabel bool) {
 		weight := idf * float64(f.times) * (s.m.k1 + 1)
 		has, ranks := x.p.commonBits(f.term)
 		s.lists = append(s.lists, list{
-			bits: has, ranks: ranks,
+			term: f.term, df: df, bits: has, ranks: ranks,
 			idf: idf, times: float64(f.times), weight: weight, most: weight * s.raise,
 			first: from, docs: x.p.docs[from:to], freqs: x.p.freqs[from:to],
 			blkDocs: x.p.blkDocs[blk:blkTo], blkMax: x.p.blkMax[blk:blkTo],
