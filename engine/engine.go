@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed792a4543/assay/corpus"
+	"github.com/seed792a4543/assay/engine/answer"
 	"github.com/seed792a4543/assay/index"
 	"github.com/seed792a4543/assay/internal/disk"
 )
@@ -25,6 +26,10 @@ type Options struct {
 	// Embed holds what a build's settings leave out: key, time limits, batch size, path of
 	// precomputed vectors. It is used for builds of the same kind of embedder.
 	Embed *EmbedSettings
+	// Answer chooses the answerer of Ask; nil is the extractive one.
+	Answer *AnswerSettings
+	// Answerer is used in place of the one that Answer names.
+	Answerer answer.Answerer
 	// Degrade lets a hybrid search answer from words alone when the vector retriever fails.
 	// Such a response is marked, and an evaluation never allows it.
 	Degrade bool
@@ -109,6 +114,9 @@ type Engine struct {
 	liveErr error // why the build named by LIVE could not be opened
 	checked time.Time
 	closed  bool
+
+	wordsOnce sync.Once
+	words     func(a, b string) float64
 }
 
 // Open opens the store in dir. The folder need not exist: it is made by the first build. A

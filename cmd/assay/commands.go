@@ -15,6 +15,7 @@ type commands struct {
 	Promote promoteCmd `cmd:"" help:"Make an accepted build live."`
 	Up      upCmd      `cmd:"" help:"Build, evaluate, and promote if accepted."`
 	Search  searchCmd  `cmd:"" help:"Search the live build."`
+	Ask     askCmd     `cmd:"" help:"Answer a question from the live build, with sources."`
 	Builds  buildsCmd  `cmd:"" help:"List, show, roll back or remove builds."`
 	Check   checkCmd   `cmd:"" help:"Verify everything in the store and name each fault."`
 	Golden  goldenCmd  `cmd:"" help:"Check, freeze, count or split the golden set."`

@@ -277,6 +277,18 @@ func (d *demo) ask() error {
 	for _, h := range hits {
 		d.printHit(h)
 	}
+	d.printf("\n5. Asking one question that the documents answer, and one that they do not:\n")
+	for _, question := range []string{
+		"What does the washing machine want when it shows E-04?",
+		"Do you sell second-hand refrigerators?",
+	} {
+		res, err := d.engine.Ask(d.ctx, engine.AskQuery{Query: engine.Query{Text: question}})
+		if err != nil {
+			return err
+		}
+		d.printf("   > %s\n", question)
+		d.printAnswer(res, false)
+	}
 	return nil
 }
 

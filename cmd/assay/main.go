@@ -156,7 +156,7 @@ func (a *app) open(s engine.Settings) (*engine.Engine, error) {
 }
 
 func (a *app) options(s engine.Settings) engine.Options {
-	o := engine.Options{Getenv: os.Getenv, Progress: a.progress()}
+	o := engine.Options{Getenv: os.Getenv, Progress: a.progress(), Answer: &s.Answer}
 	if s.Embed.Kind != "" {
 		o.Embed = &s.Embed
 	}

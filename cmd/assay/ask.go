@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/seed792a4543/assay/engine"
+	"github.com/seed792a4543/assay/index"
+)
+
+type askCmd struct {
+	Question string   `arg:"" help:"The question."`
+	K        int      `short:"k" help:"Passages shown to the answerer (default: the settings', else 5)." placeholder:"N"`
+	As       []string `help:"Permission labels of the caller." placeholder:"LABEL,..."`
+	Build    string   `help:"Answer from this build in place of the live one." placeholder:"ID"`
+	Context  bool     `help:"Print the passages too."`
+}
+
+type askJSON struct {
+	Schema         string          `json:"schema"`
+	Build          string          `json:"build"`
+	Question       string          `json:"question"`
+	Answer         string          `json:"answer"`
+	Refused        bool            `json:"refused"`
+	Sources        []engine.Source `json:"sources"`
+	Context        []index.Hit     `json:"context"`
+	Model          string          `json:"model"`
+	PromptRevision string          `json:"prompt_revision"`
+	Notes          []string        `json:"notes,omitempty"`
+}
+
+func (c *askCmd) Run(a *app) error {
+	if c.K < 0 {
+		return usageError("-k is %d: it must be at least 1", c.K)
+	}
+	s, _, err := a.settings()
+	if err != nil {
+		return err
+	}
+	e, err := a.open(s)
+	if err != nil && c.Build != "" && recoverable(err) {
+		e, err = a.openWithoutLive(s)
+	}
+	if err != nil {
+		return err
+	}
+	res, err := e.Ask(a.ctx, engine.AskQuery{Query: engine.Query{Text: c.Question, K: c.K, As: c.As}, Build: c.Build})
+	if err = errors.Join(err, e.Close()); err != nil {
+		return err
+	}
+	if a.cli.JSON {
+		out := askJSON{
+			Schema: "assay.ask/v1", Build: res.Build, Question: res.Question, Answer: res.Answer.Text,
+			Refused: res.Answer.Refused, Sources: res.Sources, Context: []index.Hit{},
+			Model: res.Answer.Model, PromptRevision: res.Answer.PromptRevision, Notes: res.Notes,
+		}
+		for _, p := range res.Passages {
+			h := p.Hit
+			h.Text = p.Text
+			out.Context = append(out.Context, h)
+		}
+		return a.printJSON(out)
+	}
+	a.printAnswer(res, c.Context)
+	return nil
+}
+
+func (a *app) printAnswer(res *engine.AskResult, context bool) {
+	for _, n := range res.Notes {
+		a.warnf("note: %s\n", shown(n))
+	}
+	a.printf("%s\n", shown(res.Answer.Text))
+	for _, src := range res.Sources {
+		a.printf("  [%d] %s\n", src.Marker, oneLine(place(index.Hit{Doc: src.Doc, Section: src.Section}), 100))
+	}
+	if context {
+		for _, p := range res.Passages {
+			a.printf("\n[%d] %s\n%s\n", p.Marker, oneLine(place(p.Hit), 100), shown(p.Text))
+		}
+	}
+}
