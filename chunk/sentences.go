@@ -13,11 +13,10 @@ import (
 // not end one. Doubtful places are no end, since cutting elsewhere costs nothing.
 func sentenceStarts(starts []int, text string, start, end int) []int {
 	for at := start; at < end; {
-		i := strings.IndexAny(text[at:end], ".!?…。！？\n")
-		if i < 0 {
+		at = nextStop(text, at, end)
+		if at == end {
 			break
 		}
-		at += i
 		r, size := utf8.DecodeRuneInString(text[at:end])
 		stop := at
 		at += size
@@ -58,6 +57,21 @@ func sentenceStarts(starts []int, text string, start, end int) []int {
 		at = next
 	}
 	return starts
+}
+
+// nextStop returns the offset of the next character that may end a sentence, or end.
+func nextStop(text string, at, end int) int {
+	for ; at < end; at++ {
+		switch c := text[at]; c {
+		case '.', '!', '?', '\n':
+			return at
+		case 0xE2, 0xE3, 0xEF: // first bytes of …, of 。 and of ！？
+			if s := text[at:end]; len(s) >= 3 && (s[:3] == "…" || s[:3] == "。" || s[:3] == "！" || s[:3] == "？") {
+				return at
+			}
+		}
+	}
+	return end
 }
 
 func skipSpace(text string, at, end int) int {

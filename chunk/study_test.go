@@ -199,6 +199,23 @@ func TestScores(t *testing.T) {
 	}
 }
 
+// TestTokens compares the unit with the counts that Chroma's report gives for cl100k_base, the
+// tokenizer of GPT-4, on the same texts.
+func TestTokens(t *testing.T) {
+	s := loadStudy(t)
+	total := 0
+	for doc, theirs := range map[corpus.DocumentID]int{"state_of_the_union": 10_444, "wikitexts": 26_649, "chatlogs": 7_727, "finance": 166_177, "pubmed": 117_211} {
+		ours := chunk.Count(s.docs.Find(doc).Text, chunk.UnitTokens)
+		total += ours
+		if ratio := float64(ours) / float64(theirs); ratio < 0.85 || ratio > 1.15 {
+			t.Errorf("%s: %d tokens, cl100k_base %d, ratio %.3f", doc, ours, theirs, ratio)
+		}
+	}
+	if ratio := float64(total) / 328_208; ratio < 0.94 || ratio > 0.98 {
+		t.Errorf("%d tokens in all, cl100k_base 328208, ratio %.3f, documented as 0.958", total, ratio)
+	}
+}
+
 // TestStudyChunking prints the table of docs/chunking.md. It takes minutes, so it runs on
 // request only:
 //
