@@ -435,6 +435,9 @@ func TestExplain(t *testing.T) {
 				}
 			}
 		}
+		if got, want := x.IDF("lid"), math.Log(1+2.5/2.5); got != want || x.IDF("nothing") != math.Log(1+4.5/.5) {
+			t.Errorf("IDF: %v, want %v; unknown: %v", got, want, x.IDF("nothing"))
+		}
 		for _, ord := range []uint32{1, 4, math.MaxUint32} {
 			if parts, err := x.Explain(context.Background(), "kettle", ord, f); err == nil {
 				t.Errorf("chunk %d: %+v", ord, parts)
