@@ -124,10 +124,14 @@ func newEvaluator(set *golden.Set, docs *corpus.Collection, run *Run, o Options)
 		}
 		ev.topics = append(ev.topics, t)
 	}
+	ids := make(map[string]bool, len(set.Questions))
+	for i := range set.Questions {
+		ids[set.Questions[i].ID] = true
+	}
 	ev.results = make(map[string]*Result, len(run.Results))
 	for i := range run.Results {
 		r := &run.Results[i]
-		if set.Find(r.Question) == nil {
+		if !ids[r.Question] {
 			errs = append(errs, fmt.Errorf("run %s: %w: %q: score it against the set it was made from", run.Tag, ErrUnknownQuestion, r.Question))
 		}
 		if ev.results[r.Question] != nil {

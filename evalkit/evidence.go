@@ -15,8 +15,7 @@ type builder struct {
 	view    string
 	chars   []int // cutoffs of the span measures, ascending
 	seen    map[sectionKey]bool
-	matched []uint64 // members matched by the current slot, one bit each
-	keys    map[string]bool
+	keys    map[string]bool // members of the gold that a slot was relevant to
 	key     []byte
 	first   []int // rank at which each group was found
 	spans   []docSpan
@@ -29,6 +28,13 @@ type sectionKey struct {
 	at      int
 }
 
+func (b *builder) sectionKey(s *slot) sectionKey {
+	if b.lib == nil {
+		return sectionKey{doc: s.hit.Doc, section: s.hit.Section}
+	}
+	return sectionKey{doc: s.hit.Doc, at: s.section}
+}
+
 func newBuilder(j judge, view string, chars []int) *builder {
 	return &builder{judge: j, view: view, chars: chars, seen: map[sectionKey]bool{}, keys: map[string]bool{}}
 }
@@ -39,6 +45,7 @@ func newBuilder(j judge, view string, chars []int) *builder {
 // whole documents.
 func (b *builder) fold(t *topic, slots []slot) []slot {
 	clear(b.keys)
+	clear(b.seen)
 	out := b.slots[:0]
 	for i := range slots {
 		s := &slots[i]
@@ -53,20 +60,20 @@ func (b *builder) fold(t *topic, slots []slot) []slot {
 			}
 		}
 		if len(b.key) == 0 {
-			b.key = append(append(b.key, 'd'), s.hit.Doc...)
+			key := sectionKey{doc: s.hit.Doc}
 			if !t.byDoc {
-				b.key = append(b.key, 0)
-				if b.lib != nil {
-					b.key = append(b.key, byte(s.section), byte(s.section>>8), byte(s.section>>16))
-				} else {
-					b.key = append(b.key, s.hit.Section...)
-				}
+				key = b.sectionKey(s)
 			}
+			if b.seen[key] {
+				continue
+			}
+			b.seen[key] = true
+		} else {
+			if b.keys[string(b.key)] {
+				continue
+			}
+			b.keys[string(b.key)] = true
 		}
-		if b.keys[string(b.key)] {
-			continue
-		}
-		b.keys[string(b.key)] = true
 		out = append(out, *s)
 	}
 	b.slots = out
@@ -114,10 +121,7 @@ func (b *builder) build(t *topic, slots []slot) (e measure.Evidence, below bool)
 		case b.judgedNonrel(s, t):
 			e.Nonrel = append(e.Nonrel, rank)
 		}
-		key := sectionKey{doc: s.hit.Doc, at: s.section}
-		if b.lib == nil {
-			key.section = s.hit.Section
-		}
+		key := b.sectionKey(s)
 		if b.seen[key] {
 			e.Dup = append(e.Dup, rank)
 		}

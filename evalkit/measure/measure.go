@@ -378,7 +378,8 @@ func known() string {
 }
 
 // Expand reads names; one that is a family's bare name and can be cut stands for that family
-// at every cutoff. Repeated measures are dropped, the order is kept.
+// at every cutoff. Without cutoffs it is Parse of every name, so that ndcg means the whole list.
+// Repeated measures are dropped, the order is kept.
 func Expand(names []string, cutoffs []int) ([]Measure, error) {
 	var out []Measure
 	add := func(m Measure) {
@@ -387,7 +388,7 @@ func Expand(names []string, cutoffs []int) ([]Measure, error) {
 		}
 	}
 	for _, name := range names {
-		if row := lookup(name); row != nil && row.cut != cutNone {
+		if row := lookup(name); row != nil && row.cut != cutNone && len(cutoffs) > 0 {
 			for _, k := range cutoffs {
 				add(Measure{Family: row.name, Cutoff: k})
 			}

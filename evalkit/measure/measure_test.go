@@ -228,3 +228,13 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+func TestExpandWithoutCutoffs(t *testing.T) {
+	ms, err := Expand([]string{"ndcg", "rr"}, nil)
+	if err != nil || len(ms) != 2 || ms[0] != (Measure{Family: NDCG}) || ms[1] != (Measure{Family: RR}) {
+		t.Errorf("Expand = %v, %v", ms, err)
+	}
+	if _, err := Expand([]string{"hit"}, nil); err == nil {
+		t.Error("hit without a cutoff is accepted")
+	}
+}

@@ -530,7 +530,7 @@ func TestScoreAgreesWithEvaluate(t *testing.T) {
 		}
 		run.Results = append(run.Results, res)
 	}
-	names := []string{"hit@1", "hit@3", "p@2", "recall@3", "recip_rank", "map", "ndcg", "ndcg@2", "bpref", "Rprec", "judged@3"}
+	names := []string{"hit@1", "hit@3", "p@2", "recall@3", "recip_rank", "map", "ndcg@1000", "ndcg@2", "bpref", "Rprec", "judged@3"}
 	ev, err := evalkit.Evaluate(set, nil, run, evalkit.Options{View: evalkit.ViewSections, Measures: names, Resamples: -1})
 	if err != nil {
 		t.Fatal(err)
