@@ -12,14 +12,14 @@ import (
 // goroutine uses it.
 type builder struct {
 	judge
-	view    string
-	chars   []int // cutoffs of the span measures, ascending
-	seen    map[sectionKey]bool
-	keys    map[string]bool // members of the gold that a slot was relevant to
-	key     []byte
-	first   []int // rank at which each group was found
-	spans   []docSpan
-	slots   []slot
+	view  string
+	chars []int // cutoffs of the span measures, ascending
+	seen  map[sectionKey]bool
+	keys  map[string]bool // members of the gold that a slot was relevant to
+	key   []byte
+	first []int // rank at which each group was found
+	spans []docSpan
+	slots []slot
 }
 
 type sectionKey struct {
