@@ -151,11 +151,9 @@ func (s Settings) Validate() error {
 	if s.Answer.K < 0 || s.Answer.K > 100 {
 		errs = append(errs, badInput("answer.k is %d, the range is 1 to 100", s.Answer.K))
 	}
-	for name, err := range map[string]error{
-		"chunk": s.Chunk.Validate(), "lexical": s.Lexical.Validate(), "hybrid": s.Hybrid.Validate(),
-	} {
+	for _, err := range []error{s.Chunk.Validate(), s.Lexical.Validate(), s.Hybrid.Validate()} {
 		if err != nil {
-			errs = append(errs, badInput("%s: %v", name, err))
+			errs = append(errs, badInput("%v", err))
 		}
 	}
 	return errors.Join(errs...)

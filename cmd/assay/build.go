@@ -96,7 +96,7 @@ func (a *app) printBuild(b *engine.Build) {
 // call was given.
 func (a *app) command(args ...string) string {
 	out := "assay"
-	if a.cli.Store != ".assay" {
+	if a.cli.Store != defaultStore {
 		out += " --store " + quoteArg(a.cli.Store)
 	}
 	if a.cli.Config != "" {

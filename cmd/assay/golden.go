@@ -53,8 +53,10 @@ func (c *goldenLintCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var lock *golden.Lock
-	if lock, err = golden.ReadLock(golden.LockPath(set.Path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	lock, err := golden.ReadLock(golden.LockPath(set.Path))
+	if errors.Is(err, os.ErrNotExist) {
+		lock, err = nil, nil // never frozen
+	} else if err != nil {
 		return usageError("%v", err)
 	}
 	report := golden.Preflight(set, docs, golden.PreflightOptions{K: c.K, Lock: lock})

@@ -43,6 +43,9 @@ func main() {
 	os.Exit(code)
 }
 
+// defaultStore is the folder of the store unless the user names another.
+const defaultStore = ".assay"
+
 // cli is the whole command line.
 type cli struct {
 	Store  string `help:"Folder of the store." default:".assay" placeholder:"DIR" env:"ASSAY_STORE"`
@@ -107,6 +110,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		fmt.Fprintf(stderr, "assay: %v: see `assay --help`\n", err)
 		return exitUsage
+	}
+	if c.Store == "" { // an empty ASSAY_STORE
+		c.Store = defaultStore
 	}
 	a := &app{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, cli: c}
 	return report(stderr, kctx.Run(a))
