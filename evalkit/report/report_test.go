@@ -246,6 +246,19 @@ func TestMarkdown(t *testing.T) {
 	})
 }
 
+func TestWrite(t *testing.T) {
+	d := data(27, 0, 5, nil)
+	for _, format := range Formats() {
+		var b bytes.Buffer
+		if err := Write(&b, format, d); err != nil || b.Len() == 0 {
+			t.Errorf("Write(%s): %d bytes, %v", format, b.Len(), err)
+		}
+	}
+	if err := Write(&bytes.Buffer{}, "html", d); err == nil || !strings.Contains(err.Error(), "use text, markdown, junit, sarif") {
+		t.Errorf("Write(html): %v", err)
+	}
+}
+
 // TestGolden keeps one rejected build in every format, so that a change of wording shows as a diff.
 func TestGolden(t *testing.T) {
 	d := data(27, 1, 7, func(c, l *evalkit.Evaluation) { c.Questions[3].TieAt = []int{2} })
