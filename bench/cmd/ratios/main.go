@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -35,7 +36,7 @@ func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stder
 
 type settings struct {
 	n, dim, words, k, depth, queries, rounds, clients int
-	data, growth, dir                                 string
+	data, growth, dir, node                           string
 	seed                                              uint64
 	text, hnsw                                        bool
 	span                                              time.Duration
@@ -57,6 +58,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fs.StringVar(&s.data, "data", bench.Topics, "vectors: topics or random")
 	fs.StringVar(&s.growth, "growth", "", "only vectors, at these sizes, separated by commas")
 	fs.StringVar(&s.dir, "dir", "", "folder for the files; empty makes a temporary one")
+	fs.StringVar(&s.node, "node", "", "folder of the Node peers with their packages installed (peers/node); empty leaves them out")
 	fs.Uint64Var(&s.seed, "seed", 1, "of the data")
 	fs.BoolVar(&s.text, "text", true, "measure words and hybrid search too")
 	fs.BoolVar(&s.hnsw, "hnsw", false, "measure coder/hnsw too, whose build takes minutes")
@@ -117,6 +119,10 @@ func commit() string {
 			}
 		}
 	}
+	// go run stamps nothing.
+	if out, err := exec.Command("git", "rev-parse", "HEAD").Output(); err == nil {
+		return strings.TrimSpace(string(out))
+	}
 	return "unknown"
 }
 
@@ -158,6 +164,7 @@ type contender struct {
 	name   string
 	repeat int // asks per round; fast ones can be asked more often
 	ask    func(i int) error
+	timed  func(i int) (time.Duration, error) // in place of ask, for one that takes its own time
 	times  sample
 }
 
@@ -165,8 +172,15 @@ type contender struct {
 // falls on all of them.
 func interleave(s settings, cs []*contender) error {
 	for _, c := range cs { // warm
+		if c.timed == nil {
+			c.timed = func(i int) (time.Duration, error) {
+				start := time.Now()
+				err := c.ask(i)
+				return time.Since(start), err
+			}
+		}
 		for i := range min(3, s.queries) {
-			if err := c.ask(i); err != nil {
+			if _, err := c.timed(i); err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
 		}
@@ -175,9 +189,8 @@ func interleave(s settings, cs []*contender) error {
 		for i := range s.queries {
 			for _, c := range cs {
 				for range max(c.repeat, 1) {
-					start := time.Now()
-					err := c.ask(i)
-					c.times = append(c.times, time.Since(start))
+					took, err := c.timed(i)
+					c.times = append(c.times, took)
 					if err != nil {
 						return fmt.Errorf("%s: query %d: %w", c.name, i, err)
 					}
@@ -441,12 +454,33 @@ func ratios(ctx context.Context, s settings, r *report) error {
 		{name: "chromem-go + bleve + RRF", ask: func(i int) error { _, err := pair.Query(ctx, queries[i], words[i], s.k, s.depth); return err }},
 		{name: "assay dense + lexical + fusion, exact", repeat: 5, ask: func(i int) error { _, err := engine(queries[i], words[i]); return err }},
 	}
+	if s.node != "" {
+		node, err := bench.StartNode(ctx, s.node, filepath.Join(s.dir, "node"), rows, queries, texts, words, s.k, s.depth)
+		if err != nil {
+			return err
+		}
+		defer node.Close()
+		for _, p := range [][2]string{{"sqlite", "sqlite-vec + FTS5 + RRF (Node)"}, {"lance", "LanceDB hybrid, IVF-PQ (Node)"}} {
+			cs = append(cs, &contender{name: p[1], timed: func(i int) (time.Duration, error) {
+				_, took, err := node.Query(p[0], i)
+				return took, err
+			}})
+		}
+	}
 	if err := interleave(s, cs); err != nil {
 		return err
 	}
 	r.heads(fmt.Sprintf("hybrid top-%d, %d chunks, %d cores", s.k, s.n, runtime.GOMAXPROCS(0)))
 	base = r.row(cs[0].name, cs[0].times, 0, "")
-	r.row(cs[1].name, cs[1].times, base, "≥ 60")
+	mine := r.row(cs[1].name, cs[1].times, base, "≥ 60")
+	var against [2]time.Duration
+	for i, c := range cs[2:] {
+		against[i] = r.row(c.name, c.times, base, "")
+	}
+	if s.node != "" {
+		r.note("assay against sqlite-vec + FTS5: %.1f × (target ≥ 50)", float64(against[0])/float64(mine))
+		r.note("assay against LanceDB: %.1f × (target ≥ 6)", float64(against[1])/float64(mine))
+	}
 	r.note("")
 
 	// Throughput, in turns.
