@@ -77,6 +77,7 @@ func TestPreflight(t *testing.T) {
 		{"one readable alternative", documents(t, "a.md", "---\nacl: [staff]\n---\n# A\nx\n", "b.md", "# A\nx\n"), "[{any: [{doc: a.md, section: A}, {doc: b.md, section: A}]}]", "", PreflightOptions{}, nil, ""},
 		{"forbidden gold", phones, "[{doc: p.md, section: Phone > Warranty}]", "    forbidden: [p.md]\n", PreflightOptions{}, []string{CodeForbiddenGold}, ""},
 		{"more groups than k", phones, "[{doc: p.md, section: Phone > Warranty}, {doc: p.md, section: Laptop > Warranty}]", "", PreflightOptions{K: 1}, []string{CodeTooManyGroups}, "needs 2 gold groups"},
+		{"more documents than k", documents(t, "a.md", "x\n", "b.md", "y\n"), "[{doc: a.md}, {doc: b.md}]", "", PreflightOptions{K: 1}, nil, "1 questions have more gold documents than the cutoff 1"},
 		{"own section without text", documents(t, "a.md", "# A\nx\n"), "[{doc: a.md, section: ''}]", "", PreflightOptions{}, []string{CodeSectionEmpty}, ""},
 		{"fact not in gold", phones, "[{doc: p.md, section: Phone > Warranty}]", "    facts: [[36 months, three years]]\n", PreflightOptions{}, nil, `no gold section contains the fact "36 months" or "three years"`},
 		{"fact in another form", documents(t, "a.md", "# A\nThe fee is 30,000 VND.\n"), "[{doc: a.md, section: A}]", "    facts: [{number: 30000, unit: vnd}]\n", PreflightOptions{}, nil, ""},
