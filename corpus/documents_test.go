@@ -196,9 +196,17 @@ func TestPermissions(t *testing.T) {
 		}
 		loadErr(t, Options{}, "a.txt", "---\nacls: [board]\n---\nsecret\n")
 	})
-	t.Run("PM-04 unclosed front matter warns", func(t *testing.T) {
-		if c := loadFS(t, Options{}, "a.md", "---\nacl: [board]\n# A\n"); len(c.Warnings) != 1 {
-			t.Errorf("warnings %v, want one", c.Warnings)
+	t.Run("PM-04 front matter that is none", func(t *testing.T) {
+		for in, line := range map[string]string{
+			"---\nacl: [board]\n# A\n": "a.md:2", "\n---\ntitle: x\nacl: [board]\n---\n# A\n": "a.md:4", " ---\nacl: [board]\n---\n": "a.md:2",
+			"acl: [board]\n\n# A\n": "a.md:1", "----\nACL: board\n----\n": "a.md:2", "+++\nacl = ['x']\n": "a.md:2",
+		} {
+			if got := fileErrors(loadErr(t, Options{}, "a.md", in)); len(got) != 1 || got[0] != line {
+				t.Errorf("%q: errors at %v, want %s", in, got, line)
+			}
+		}
+		for _, in := range []string{"---\n\nacl: text after a rule\n", "# A\nacl: x\n", "text\n---\nacl: x\n---\n", "Acl rules\n", "---\n---\nacl: x\n"} {
+			loadOne(t, "a.md", in)
 		}
 	})
 	t.Run("PM-04 callers", func(t *testing.T) {

@@ -58,8 +58,8 @@ func (d *Document) frontMatterEnd() int {
 func readFrontMatter(in *Input, d *Document) (int, error) {
 	inner, end, fence := splitFrontMatter(in.Text)
 	if fence == "" {
-		if len(in.Text) >= 4 && in.Text[:4] == "---\n" && mentionsACL(in.Text) {
-			in.Warn(1, "front matter is not closed by a line ---: it is read as text, and its acl has no effect")
+		if line := strayACL(in.Text); line > 0 {
+			return 0, in.Fail(line, "acl has no effect here: front matter begins on the first line with --- and ends with a line ---; if this is text, write something in front of it")
 		}
 		return 0, nil
 	}
@@ -93,6 +93,35 @@ func onlyComments(s string) bool {
 		}
 	}
 	return true
+}
+
+// strayACL returns the line of an acl key in what was meant as front matter and is none: it is
+// not closed, does not begin on the first line, or has no fences. 0 stands for no such line.
+// Such a document must not become public.
+func strayACL(text string) int {
+	head := text[:min(len(text), 1024)]
+	n := 0
+	opened := false
+	for line := range strings.SplitSeq(head, "\n") {
+		n++
+		trimmed := strings.TrimSpace(line)
+		fence := len(trimmed) >= 3 && (strings.Trim(trimmed, "-") == "" || strings.Trim(trimmed, "+") == "")
+		switch {
+		case trimmed == "":
+			if opened {
+				return 0 // a rule, then text
+			}
+		case fence && opened:
+			return 0 // closed
+		case fence:
+			opened = true
+		case mentionsACL(line) && strings.ContainsAny(trimmed, ":="):
+			return n
+		case !opened:
+			return 0
+		}
+	}
+	return 0
 }
 
 // mentionsACL reports whether a line of the first kilobyte begins with acl in any case.
