@@ -44,6 +44,7 @@ type EvalOptions struct {
 	// otherCorpus marks a build that the set was not written for: gold that it lacks is
 	// missed by it, and is no fault of the set.
 	otherCorpus bool
+	quiet       bool // reports no progress of its own
 }
 
 func (o EvalOptions) withDefaults() EvalOptions {
@@ -184,7 +185,9 @@ func (e *Engine) ask(ctx context.Context, v *view, set *golden.Set, o EvalOption
 				start := time.Now()
 				run.Results[i] = v.result(ctx, questions[i], o.Mode)
 				latencies[i] = time.Since(start)
-				e.o.Progress(Progress{Stage: "evaluate", Done: int(done.Add(1)), Total: len(questions)})
+				if n := int(done.Add(1)); !o.quiet {
+					e.o.Progress(Progress{Stage: "evaluate", Done: n, Total: len(questions)})
+				}
 			}
 		})
 	}

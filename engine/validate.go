@@ -199,12 +199,17 @@ func (e *Engine) validate(ctx context.Context, c *compared, set *golden.Set, pol
 			return nil, fmt.Errorf("reference build %s: %w", c.reference.id, err)
 		}
 	}
-	integrity, err := c.candidate.view().integrity(ctx, o.Seed)
-	if err != nil {
-		return nil, err
+	// A failed query makes the verdict invalid whatever else is found, and what failed it would
+	// fail the checks as well.
+	failed := val.Candidate.Evaluation.Counts.Error > 0
+	var integrity []string
+	if !failed {
+		if integrity, err = c.candidate.view().integrity(ctx, o.Seed); err != nil {
+			return nil, err
+		}
 	}
 	var self *verdict.SelfTest
-	if !o.NoSelfTest {
+	if !o.NoSelfTest && !failed {
 		if self, err = e.selfTest(ctx, c.candidate, set, policy, o, val.Candidate.Evaluation); err != nil {
 			return nil, err
 		}
@@ -297,6 +302,9 @@ func (e *Engine) record(r *reader, outcome *Outcome, c *compared, policy *verdic
 	}
 	if outcome.Preflight != nil {
 		for _, f := range outcome.Preflight.Findings {
+			if f.Code == golden.CodeNoFacts {
+				continue // the evaluation counts them
+			}
 			rec.Warnings = append(rec.Warnings, f.String())
 		}
 	}
@@ -340,6 +348,7 @@ func corpusCause(c *compared) string {
 // the candidate with each fault injected, which must be noticed.
 func (e *Engine) selfTest(ctx context.Context, r *reader, set *golden.Set, policy *verdict.Policy, o ValidateOptions, first *evalkit.Evaluation) (*verdict.SelfTest, error) {
 	o.Resamples = -1 // intervals are no part of the comparison
+	o.quiet = true
 	again, err := e.evaluate(ctx, r, r.view(), set, o.EvalOptions)
 	if err != nil {
 		return nil, err

@@ -139,8 +139,8 @@ func (a *app) printWarnings(val *engine.Validation) {
 func (a *app) printEvaluation(ev *evalkit.Evaluation, questions bool) {
 	a.printf("build %s, golden set %s v%d (%s), split %s, rule %s, view %s\n",
 		ev.Build, ev.Golden.Name, ev.Golden.Version, ev.Golden.Digest[:12], ev.Split, ev.Rule, ev.View)
-	a.printf("%d questions: %d answerable, %d unanswerable, %d without result, %d failed, %d leaks\n",
-		ev.Counts.Questions, ev.Counts.Answerable, ev.Counts.Unanswerable, ev.Counts.NoResult, ev.Counts.Error, ev.Counts.Leaks)
+	a.printf("%d questions: %d answerable (%d without facts), %d unanswerable, %d without result, %d failed, %d leaks\n",
+		ev.Counts.Questions, ev.Counts.Answerable, ev.Counts.NoFacts, ev.Counts.Unanswerable, ev.Counts.NoResult, ev.Counts.Error, ev.Counts.Leaks)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "measure\tmean\t95 % interval\tn\trandom")
 	for _, name := range tableMeasures(ev) {

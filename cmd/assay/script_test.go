@@ -1,10 +1,14 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"flag"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,7 +19,38 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"assay": main})
+	testscript.Main(m, map[string]func(){"assay": main, "fakeembed": fakeEmbed})
+}
+
+// fakeEmbed is an embedding program: a text's vector counts its letters. It fails for the kind
+// of text that FAKE_EMBED_FAIL names.
+func fakeEmbed() {
+	in := json.NewDecoder(os.Stdin)
+	out := json.NewEncoder(os.Stdout)
+	for {
+		var req struct {
+			Kind  string   `json:"kind"`
+			Texts []string `json:"texts"`
+		}
+		if err := in.Decode(&req); err != nil {
+			return
+		}
+		if req.Kind == os.Getenv("FAKE_EMBED_FAIL") {
+			_ = out.Encode(map[string]string{"error": "told to fail"}) // a lost pipe ends the program anyway
+			continue
+		}
+		rows := make([][]float64, len(req.Texts))
+		for i, text := range req.Texts {
+			rows[i] = make([]float64, 27)
+			rows[i][26] = 1
+			for _, r := range text {
+				if r >= 'a' && r <= 'z' {
+					rows[i][r-'a']++
+				}
+			}
+		}
+		_ = out.Encode(map[string]any{"embeddings": rows})
+	}
 }
 
 // TestScripts runs each testdata/script/*.txtar as a user would type it. Three commands are
@@ -30,6 +65,20 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"homestore": func(ts *testscript.TestScript, _ bool, _ []string) {
 				ts.Check(os.CopyFS(ts.MkAbs("."), homestore.Files))
+			},
+			// exitcode N command... runs a command that must end with that code.
+			"exitcode": func(ts *testscript.TestScript, _ bool, args []string) {
+				err := ts.Exec(args[1], args[2:]...)
+				var exit *exec.ExitError
+				code := 0
+				if errors.As(err, &exit) {
+					code = exit.ExitCode()
+				} else {
+					ts.Check(err)
+				}
+				if strconv.Itoa(code) != args[0] {
+					ts.Fatalf("exit code %d, want %s", code, args[0])
+				}
 			},
 			"replace": func(ts *testscript.TestScript, _ bool, args []string) {
 				if len(args) != 3 {
