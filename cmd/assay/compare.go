@@ -15,6 +15,7 @@ type compareCmd struct {
 	A string `arg:"" help:"Base: a build, a record's folder, or with --qrels a TREC run."`
 	B string `arg:"" help:"Candidate, of the same kind."`
 	evalFlags
+	reportFlags
 	Qrels        string   `help:"Judgments; A and B are then TREC run files." placeholder:"FILE"`
 	Primary      string   `help:"Measure that decides (default: the policy's)." placeholder:"NAME"`
 	Margin       *float64 `help:"Largest acceptable loss." placeholder:"SHARE"`
@@ -55,6 +56,9 @@ func (c *compareCmd) Run(a *app) error {
 		cmp, err = c.builds(a, s, &policy)
 	}
 	if err != nil {
+		return err
+	}
+	if err := c.write(cmp.Verdict, cmp, nil, nil); err != nil {
 		return err
 	}
 	if a.cli.JSON {

@@ -69,6 +69,7 @@ func policyOf(s engine.Settings) *verdict.Policy {
 type evalCmd struct {
 	Build string `arg:"" optional:"" help:"Build to evaluate (default: the newest)."`
 	evalFlags
+	reportFlags
 	NoSelfTest bool `help:"Do not test whether the gate would notice a broken build."`
 	Questions  bool `help:"Print every question, not only those that changed or failed."`
 }
@@ -102,9 +103,12 @@ func (c *evalCmd) Run(a *app) error {
 		if err != nil {
 			return nil, err
 		}
-		return e.ValidateWith(a.ctx, build, set, policyOf(s), engine.ValidateOptions{EvalOptions: o, NoSelfTest: c.NoSelfTest, Who: who("")})
+		return e.ValidateWith(a.ctx, build, set, policyOf(s), engine.ValidateOptions{EvalOptions: o, NoSelfTest: c.NoSelfTest, Who: who(""), Questions: c.Questions || a.cli.JSON})
 	}()
 	if err = errors.Join(err, e.Close()); err != nil {
+		return err
+	}
+	if err := c.validation(val, s, set); err != nil {
 		return err
 	}
 	if a.cli.JSON {
@@ -333,6 +337,7 @@ func (c *promoteCmd) run(a *app, e *engine.Engine, s engine.Settings) error {
 type upCmd struct {
 	corpusFlags
 	evalFlags
+	reportFlags
 	NoSelfTest bool `help:"Do not test whether the gate would notice a broken build."`
 }
 
@@ -375,6 +380,9 @@ func (c *upCmd) run(a *app, e *engine.Engine, s engine.Settings, source corpus.S
 	}
 	val, err := e.ValidateWith(a.ctx, b.ID, set, policyOf(s), engine.ValidateOptions{EvalOptions: o, NoSelfTest: c.NoSelfTest, Who: who("")})
 	if err != nil {
+		return err
+	}
+	if err := c.validation(val, s, set); err != nil {
 		return err
 	}
 	if !a.cli.JSON {

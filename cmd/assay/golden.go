@@ -18,6 +18,7 @@ type goldenCmd struct {
 	Freeze goldenFreezeCmd `cmd:"" help:"Pin the questions and the text of their gold in a lock file."`
 	Stats  goldenStatsCmd  `cmd:"" help:"Count questions by slice and side; word overlap; agreement."`
 	Split  goldenSplitCmd  `cmd:"" help:"Divide the questions into dev and holdout."`
+	Review goldenReviewCmd `cmd:"" help:"Decide on the questions that changed between two builds."`
 	Schema goldenSchemaCmd `cmd:"" help:"Print the JSON Schema of golden files."`
 }
 

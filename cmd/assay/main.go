@@ -115,11 +115,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		c.Store = defaultStore
 	}
 	a := &app{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, cli: c}
-	return report(stderr, kctx.Run(a))
+	return finish(stderr, kctx.Run(a))
 }
 
-// report prints err, if it has something to say, and returns the exit code it stands for.
-func report(stderr io.Writer, err error) int {
+// finish prints err, if it has something to say, and returns the exit code it stands for.
+func finish(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}

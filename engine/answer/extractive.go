@@ -41,6 +41,7 @@ type ExtractiveOptions struct {
 // the same answer for the same request, options and version of this package.
 type Extractive struct {
 	o ExtractiveOptions
+	w weights
 }
 
 // NewExtractive returns an extractive answerer.
@@ -55,7 +56,7 @@ func NewExtractive(o ExtractiveOptions) *Extractive {
 		o.Threshold = new(DefaultThreshold)
 	}
 	o.Refusal = cmp.Or(o.Refusal, "The documents hold no answer to this question.")
-	return &Extractive{o}
+	return &Extractive{o, tuned}
 }
 
 // extractiveRevision is raised with every change of the rules that can change an answer.

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 
 // DefaultThreshold is the confidence below which Extractive refuses. It was chosen on the dev
 // questions of the bundled collection homestore.
-const DefaultThreshold = 0.5
+const DefaultThreshold = 0.0
 
 // features are what the confidence is computed from.
 type features struct {
@@ -88,25 +89,36 @@ func (m *matcher) pair(a, b string) float64 {
 		}
 	}
 	if letters && s == 0 && m.e.o.Similarity != nil {
-		if v := m.e.o.Similarity(a, b); v > similarFrom {
-			s = similarWeight * (v - similarFrom) / (1 - similarFrom)
+		if v := m.e.o.Similarity(a, b); v > m.e.w.similarFrom {
+			s = m.e.w.similar * (v - m.e.w.similarFrom) / (1 - m.e.w.similarFrom)
 		}
 	}
 	m.cache[key] = s
 	return s
 }
 
-// Weights of the parts of a unit's surroundings, chosen on the dev questions of homestore.
-const (
-	similarFrom     = 0.45 // below it two words have nothing to do with each other
-	similarWeight   = 0.9
-	headingWeight   = 0.8
-	titleWeight     = 0.6
-	neighbourWeight = 0.4
-	passageWeight   = 0.35
-	rankWeight      = 0.25
-	numberWeight    = 0.12
-)
+// weights are the numbers of the scoring rule. The values of tuned were chosen on the dev
+// questions of the bundled collection homestore, and are part of extractiveRevision.
+type weights struct {
+	similarFrom float64 // similarity below which two words have nothing to do with each other
+	similar     float64 // most that a word of similar meaning counts, where the same word counts 1
+	heading     float64 // a word found in the headings above a unit
+	title       float64 // in the heading path or title of the passage
+	neighbour   float64 // in the sentence before or after
+	passage     float64 // elsewhere in the passage
+	number      float64 // bonus of a unit with a number, where the question asks for one
+	whole       float64 // weight of the passage's own coverage in the choice of a passage
+	rank        float64 // bonus of rank 1, divided by the rank
+	relative    float64 // bonus for the retrieval score relative to the best one
+	superseded  float64 // taken off a passage of a replaced document, unless the question looks back
+	second      float64 // a second passage is used if its score is at most this much below the best
+	of2         int     // units taken of a second passage
+}
+
+var tuned = weights{ // read only
+	similarFrom: 0.45, similar: 0.9, heading: 0.8, title: 0.6, neighbour: 0.4, passage: 0.35, number: 0.12,
+	whole: 0.5, rank: 0.25, relative: 0, superseded: 0.3, second: 0, of2: 0,
+}
 
 // score rates every unit of every passage.
 func (e *Extractive) score(r Request) scoring {
@@ -125,7 +137,7 @@ func (e *Extractive) score(r Request) scoring {
 	if total == 0 || len(r.Passages) == 0 {
 		return s
 	}
-	wantsNumber := asksNumber(r.Question)
+	wantsNumber, back := asksNumber(r.Question), looksBack(r.Question)
 	anywhere := make([]float64, len(terms))
 	s.best = make([]float64, len(r.Passages))
 	for p := range r.Passages {
@@ -138,7 +150,7 @@ func (e *Extractive) score(r Request) scoring {
 		titles := make([]float64, len(terms))
 		for i, t := range terms {
 			titles[i] = m.match(t, title)
-			whole[i] = titles[i] * titleWeight
+			whole[i] = titles[i] * e.w.title
 		}
 		for u := range units {
 			vocab[u] = e.vocabulary(units[u].text)
@@ -169,25 +181,31 @@ func (e *Extractive) score(r Request) scoring {
 			}
 			sum := 0.0
 			for i, t := range terms {
-				c := max(matches[u][i], headingWeight*h[i], titleWeight*titles[i])
+				c := max(matches[u][i], e.w.heading*h[i], e.w.title*titles[i])
 				if u > 0 && units[u-1].block == units[u].block && !units[u].row {
-					c = max(c, neighbourWeight*matches[u-1][i])
+					c = max(c, e.w.neighbour*matches[u-1][i])
 				}
 				if u+1 < len(units) && units[u+1].block == units[u].block && !units[u].row {
-					c = max(c, neighbourWeight*matches[u+1][i])
+					c = max(c, e.w.neighbour*matches[u+1][i])
 				}
-				c = max(c, passageWeight*whole[i])
+				c = max(c, e.w.passage*whole[i])
 				sum += t.weight * c
 			}
 			score := sum / total
 			s.features.Sentence = max(s.features.Sentence, score)
 			if wantsNumber && len(evalanswer.Numbers(units[u].text)) > 0 {
-				score += numberWeight
+				score += e.w.number
 			}
 			bestUnit = max(bestUnit, score)
 			s.units = append(s.units, scored{unit: units[u], passage: p, at: u, score: score})
 		}
-		s.best[p] = bestUnit + 0.5*passage + rankWeight/float64(p+1)
+		s.best[p] = bestUnit + e.w.whole*passage + e.w.rank/float64(p+1)
+		if top := r.Passages[0].Hit.Score; top > 0 {
+			s.best[p] += e.w.relative * ps.Hit.Score / top
+		}
+		if ps.Hit.SupersededBy != "" && !back {
+			s.best[p] -= e.w.superseded
+		}
 		if c := ps.Hit.Vector; c != nil {
 			s.features.Vector = max(s.features.Vector, c.Score)
 		}
@@ -203,15 +221,7 @@ func (e *Extractive) score(r Request) scoring {
 	for i := range s.order {
 		s.order[i] = i
 	}
-	slices.SortStableFunc(s.order, func(a, b int) int {
-		switch {
-		case s.best[a] > s.best[b]:
-			return -1
-		case s.best[a] < s.best[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.best[b], s.best[a]) })
 	s.confidence = s.features.confidence()
 	return s
 }
@@ -235,34 +245,49 @@ func asksNumber(q string) bool {
 	return false
 }
 
-// choose picks the units of the answer: the best of the best passage, then its neighbours and
-// further good ones of the same passage, in the order of the text.
+// looksBack reports whether a question is about an earlier time, in which a document that was
+// replaced since may be the right one: it names a year or says so.
+func looksBack(q string) bool {
+	for _, w := range words(q) {
+		switch w {
+		case "old", "older", "former", "formerly", "previous", "previously", "earlier", "alt", "alten", "früher", "cũ", "trước":
+			return true
+		}
+		if len(w) == 4 && (strings.HasPrefix(w, "19") || strings.HasPrefix(w, "20")) && strings.Trim(w, "0123456789") == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// choose picks the units of the answer: the best ones of the best passage in the order of the
+// text, then, if a second passage is about as good, some of that.
 func (e *Extractive) choose(s scoring) []scored {
-	p := s.order[0]
+	out := e.pick(s, s.order[0], e.o.Sentences, e.o.Runes)
+	if len(s.order) > 1 && s.best[s.order[0]]-s.best[s.order[1]] <= e.w.second && e.w.of2 > 0 {
+		out = append(out, e.pick(s, s.order[1], e.w.of2, e.o.Runes/2)...)
+	}
+	return out
+}
+
+// pick returns the best units of one passage in the order of the text.
+func (e *Extractive) pick(s scoring, passage, most, limit int) []scored {
 	var of []scored
 	for _, u := range s.units {
-		if u.passage == p {
+		if u.passage == passage {
 			of = append(of, u)
 		}
 	}
 	ranked := slices.Clone(of)
-	slices.SortStableFunc(ranked, func(a, b scored) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(ranked, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
 	taken := map[int]bool{}
 	runes := 0
 	for _, u := range ranked {
-		if len(taken) == e.o.Sentences {
+		if len(taken) == most {
 			break
 		}
 		n := utf8.RuneCountInString(u.text)
-		if len(taken) > 0 && runes+n > e.o.Runes {
+		if len(taken) > 0 && runes+n > limit {
 			continue
 		}
 		taken[u.at] = true
