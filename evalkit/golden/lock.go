@@ -48,6 +48,8 @@ type Remap struct {
 	Question string            `json:"question"`
 	Line     int               `json:"line"`
 	From     string            `json:"from"` // as messages write a member
+	OldDoc   corpus.DocumentID `json:"old_doc"`
+	OldPath  *string           `json:"old_section,omitempty"` // nil: the whole document
 	Doc      corpus.DocumentID `json:"doc"`
 	Section  string            `json:"section"`
 	Reason   string            `json:"reason"` // why this place: same text, quote found, similar text
@@ -237,7 +239,7 @@ const minSimilar = 0.5
 // else the section whose opening words are most alike. Documents are visited in their order,
 // the member's own first, so that ties go to the nearest.
 func (c *lockCheck) propose(q *Question, m LockMember, line int) (Remap, bool) {
-	r := Remap{Question: q.ID, Line: line, From: Member{Doc: m.Doc, Section: m.Section}.String()}
+	r := Remap{Question: q.ID, Line: line, From: Member{Doc: m.Doc, Section: m.Section}.String(), OldDoc: m.Doc, OldPath: m.Section}
 	order := make([]*corpus.Document, 0, len(c.docs.Documents)+1)
 	if own := c.docs.Find(m.Doc); own != nil {
 		order = append(order, own)
