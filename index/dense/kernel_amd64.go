@@ -48,7 +48,15 @@ var (
 				nearAVX2(&dst[0], &matrix[0], &list[0], n, &query[0], len(query))
 			}
 		},
-		signs: signsGo, // its population count is one instruction; wider ones came later
+		signs: func(dst []int32, codes []uint64, q *coarseQuery) {
+			n := signBlocks(dst, codes, q)
+			switch {
+			case q.words > 31: // the sums of a byte would overflow
+				signsGo(dst, codes, q)
+			case n > 0:
+				signsAVX2(&dst[0], &codes[0], &q.planes[0], q.words, n)
+			}
+		},
 	}
 	vnniKernels = kernels{
 		name: "avx512-vnni",
@@ -73,9 +81,7 @@ var (
 			}
 		},
 		signs: func(dst []int32, codes []uint64, q *coarseQuery) {
-			n := len(dst) / signRows
-			_, _ = codes[:n*signRows*q.words], q.planes[:4*q.words]
-			if n > 0 {
+			if n := signBlocks(dst, codes, q); n > 0 {
 				signsAVX512(&dst[0], &codes[0], &q.planes[0], q.words, n)
 			}
 		},
@@ -105,6 +111,12 @@ func lowRows(dst []int32, codes []byte, list []uint32, q *quantisedQuery) int {
 		_ = codes[int(r)*size : int(r)*size+size]
 	}
 	return len(list)
+}
+
+func signBlocks(dst []int32, codes []uint64, q *coarseQuery) int {
+	n := len(dst) / signRows
+	_, _ = codes[:n*signRows*q.words], q.planes[:4*q.words]
+	return n
 }
 
 func nearRows(dst, matrix []float32, list []uint32, query []float32) int {
@@ -141,3 +153,6 @@ func nearAVX2(dst, matrix *float32, list *uint32, n int, query *float32, dim int
 
 //go:noescape
 func signsAVX512(dst *int32, codes, planes *uint64, words, blocks int)
+
+//go:noescape
+func signsAVX2(dst *int32, codes, planes *uint64, words, blocks int)

@@ -623,3 +623,85 @@ signsWord:
 signsDone:
 	VZEROUPPER
 	RET
+
+#define COUNT4(plane, sum) \
+	VPBROADCASTQ plane(R8), Y5 \
+	VPAND Y4, Y5, Y5           \
+	VPAND Y15, Y5, Y6          \
+	VPSRLW $4, Y5, Y5          \
+	VPAND Y15, Y5, Y5          \
+	VPSHUFB Y6, Y14, Y6        \
+	VPSHUFB Y5, Y14, Y5        \
+	VPADDB Y6, sum, sum        \
+	VPADDB Y5, sum, sum
+
+// func signsAVX2(dst *int32, codes, planes *uint64, words, blocks int)
+// One register holds 64 dimensions of 4 rows. Bits are counted by nibbles with a table and
+// added up in bytes, which hold 31 words.
+TEXT ·signsAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ codes+8(FP), SI
+	MOVQ planes+16(FP), DX
+	MOVQ words+24(FP), CX
+	MOVQ blocks+32(FP), BX
+	SHLQ $1, BX
+	MOVL $0x0F0F0F0F, AX
+	MOVQ AX, X15
+	VPBROADCASTD X15, Y15
+	MOVQ $0x0302020102010100, AX
+	MOVQ AX, X14
+	MOVQ $0x0403030203020201, AX
+	MOVQ AX, X13
+	VPUNPCKLQDQ X13, X14, X14
+	VINSERTI128 $1, X14, Y14, Y14
+	VPXOR Y13, Y13, Y13
+	XORQ R11, R11                 // offset of the half in a block
+
+signs2Half:
+	TESTQ BX, BX
+	JZ    signs2Done
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	MOVQ  DX, R8
+	MOVQ  CX, R9
+	LEAQ  (SI)(R11*1), R10
+
+signs2Word:
+	PREFETCHT0 2048(R10)
+	VMOVDQU (R10), Y4
+	COUNT4(0, Y0)
+	COUNT4(8, Y1)
+	COUNT4(16, Y2)
+	COUNT4(24, Y3)
+	ADDQ $64, R10
+	ADDQ $32, R8
+	DECQ R9
+	JNZ  signs2Word
+
+	VPSADBW Y13, Y0, Y0
+	VPSADBW Y13, Y1, Y1
+	VPSADBW Y13, Y2, Y2
+	VPSADBW Y13, Y3, Y3
+	VPSLLQ $1, Y1, Y1
+	VPSLLQ $2, Y2, Y2
+	VPSLLQ $3, Y3, Y3
+	VPADDQ Y1, Y0, Y0
+	VPADDQ Y2, Y0, Y0
+	VPSUBQ Y3, Y0, Y0
+	VPSHUFD $0x08, Y0, Y0
+	VPERMQ $0x08, Y0, Y0
+	VMOVDQU X0, (DI)
+	ADDQ $16, DI
+	DECQ BX
+	XORQ $32, R11
+	JNZ  signs2Half
+	MOVQ CX, AX
+	SHLQ $6, AX
+	ADDQ AX, SI
+	JMP  signs2Half
+
+signs2Done:
+	VZEROUPPER
+	RET

@@ -11,13 +11,13 @@ import (
 
 // FuzzKernels compares every kernel this machine can run with plain arithmetic.
 func FuzzKernels(f *testing.F) {
-	for _, dim := range []uint16{1, 8, 9, 64, 100, 127, 128, 384, 768, 1000} {
+	for _, dim := range []uint16{1, 8, 9, 64, 100, 127, 128, 384, 768, 1000, 1983, 1999} {
 		f.Add(uint64(dim), dim, true)
 		f.Add(uint64(dim), dim, false)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, d uint16, extreme bool) {
 		const n = 128
-		dim := int(d)%2000 + 1
+		dim := int(d)%2100 + 1
 		l, err := newLayout(dim, n)
 		if err != nil {
 			t.Fatal(err)
