@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -380,13 +381,13 @@ func ratios(ctx context.Context, s settings, r *report) error {
 		return err
 	}
 	ours := time.Since(start)
-	grown := heap()
+	live, grown := heap()
 	r.heads(fmt.Sprintf("build, %d chunks, vectors given", s.n))
 	r.row("bleve, default mapping", sample{fullBuild}, 0, "")
 	r.row("bleve, lean mapping", sample{leanBuild}, fullBuild, "")
 	r.row("assay dense + lexical", sample{ours}, fullBuild, "≥ 0.77")
 	data := float64(4*s.n*s.dim + totalLen(texts))
-	r.note("heap of the build beyond the data given: %.0f MB, data %.0f MB: peak %.2f × (target ≤ 1.5)\n", float64(grown)/1e6, data/1e6, 1+float64(grown)/data)
+	r.note("data given: %.0f MB; peak of the heap in use: %.2f × (target ≤ 1.5), with garbage not yet freed at GOGC=100: %.2f ×\n", data/1e6, 1+float64(live)/data, 1+float64(grown)/data)
 
 	lex, err := lexical.Open(dir, settings, stats)
 	if err != nil {
@@ -512,30 +513,36 @@ func totalLen(texts []string) int {
 	return n
 }
 
-// watchHeap samples the live heap until the function it returns is called, which gives the
-// growth at its peak in bytes.
-func watchHeap() func() uint64 {
-	var m runtime.MemStats
+// watchHeap samples the heap until the function it returns is called, which gives the growth
+// at its peak in bytes: of what the collector found in use, and of all it had not yet freed.
+func watchHeap() func() (live, all uint64) {
+	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
 	runtime.GC()
-	runtime.ReadMemStats(&m)
-	before, peak := m.HeapInuse, m.HeapInuse
+	metrics.Read(samples)
+	var before, peak [2]uint64
+	for i, s := range samples {
+		before[i] = s.Value.Uint64()
+	}
+	peak = before
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		for {
-			runtime.ReadMemStats(&m)
-			peak = max(peak, m.HeapInuse)
+			metrics.Read(samples)
+			for i, s := range samples {
+				peak[i] = max(peak[i], s.Value.Uint64())
+			}
 			select {
 			case <-stop:
 				return
-			case <-time.After(20 * time.Millisecond):
+			case <-time.After(10 * time.Millisecond):
 			}
 		}
 	}()
-	return func() uint64 {
+	return func() (live, all uint64) {
 		close(stop)
 		<-done
-		return peak - before
+		return peak[0] - before[0], peak[1] - before[1]
 	}
 }
 
