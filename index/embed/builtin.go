@@ -201,4 +201,3 @@ func scaleTo(v []float64, length float64) bool {
 	}
 	return true
 }
-

@@ -114,8 +114,8 @@ func (c *Command) Close() error {
 	select {
 	case <-p.done:
 	case <-time.After(5 * time.Second):
-		p.kill()
 	}
+	p.kill()
 	return nil
 }
 
@@ -303,6 +303,7 @@ type process struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stdout *bufio.Reader
+	out    *os.File      // what stdout reads
 	done   chan struct{} // closed when it has ended
 	exit   error         // after done
 
@@ -324,7 +325,7 @@ func start(o CommandOptions) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: cmd, stdin: stdin, stdout: bufio.NewReaderSize(out, 1<<16), done: make(chan struct{})}
+	p := &process{cmd: cmd, stdin: stdin, stdout: bufio.NewReaderSize(out, 1<<16), out: out, done: make(chan struct{})}
 	cmd.Stdout = in
 	cmd.Stderr = &lineWriter{p: p, log: o.Log, name: o.Command[0]}
 	if err := cmd.Start(); err != nil {
@@ -338,10 +339,11 @@ func start(o CommandOptions) (*process, error) {
 	return p, nil
 }
 
+// kill ends the program without waiting for it to be gone.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // already ended, perhaps
 	_ = p.stdin.Close()
-	<-p.done
+	_ = p.out.Close()
 }
 
 func (p *process) err() error {

@@ -35,9 +35,12 @@ type latent struct {
 // digits of the logarithm, in which processors differ.
 func logTF(n int32) float32 { return float32(1 + math.Log(float64(n))) }
 
-// inverseDF is the smoothed inverse document frequency ln((n+1)/(df+1)) + 1, always ≥ 1.
+// inverseDF is the inverse document frequency x = ln((n+1)/(df+½)) to the power 5/4, always
+// > 0. Words in most texts weigh next to nothing, so no list of stop words is needed; the
+// power was measured (docs/embedders.md). Square roots round alike everywhere.
 func inverseDF(n, df int) float32 {
-	return float32(math.Log(float64(n+1)/float64(df+1)) + 1)
+	x := math.Log(float64(n+1) / (float64(df) + 0.5))
+	return float32(x * math.Sqrt(math.Sqrt(x)))
 }
 
 type latentOptions struct {

@@ -59,11 +59,11 @@ type Options struct {
 	Progress func(Progress)
 	Log      *slog.Logger // nil discards
 
-	Client *http.Client                                 // nil means one of its own with sane limits
-	Getenv func(string) string                          // nil means os.Getenv
-	Now    func() time.Time                             // nil means time.Now
+	Client *http.Client                                     // nil means one of its own with sane limits
+	Getenv func(string) string                              // nil means os.Getenv
+	Now    func() time.Time                                 // nil means time.Now
 	Sleep  func(ctx context.Context, d time.Duration) error // nil means a timer
-	Jitter func() float64                               // in [0,1); nil means a random number
+	Jitter func() float64                                   // in [0,1); nil means a random number
 }
 
 // Progress says how far one call of Embed is.

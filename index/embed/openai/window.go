@@ -12,8 +12,8 @@ import (
 
 // Window is what MeasureWindow found out about a model's input.
 type Window struct {
-	// Words is the longest probe, in words of one token each, whose end still changed the
-	// vector.
+	// Words is a length, in words of one token each, up to which texts are certainly read:
+	// that of the longest probe whose end changed the vector, without that end.
 	Words int
 	// Tokens is the server's own count for a longer probe that it cut; 0 if it counts none
 	// or cuts none.
@@ -34,7 +34,10 @@ func (w Window) Limit() int {
 	return w.Words
 }
 
-const maxWindow = 32768 // longest probe, in words
+const (
+	maxWindow = 32768 // longest probe, in words
+	tailWords = 8     // in which two probes differ
+)
 
 // MeasureWindow finds the length at which the server cuts or refuses its input. It sends pairs
 // of texts that differ only in their last words, doubling their length up to 32,768 words and
@@ -45,7 +48,7 @@ func (e *Embedder) MeasureWindow(ctx context.Context) (Window, error) {
 	read := func(n int) (bool, error) {
 		ok, tokens, refused, err := e.readsTo(ctx, n)
 		if ok {
-			w.Words = max(w.Words, n)
+			w.Words = max(w.Words, n-tailWords)
 		} else if err == nil {
 			w.Refuses = w.Refuses || refused
 			w.Truncates = w.Truncates || !refused
@@ -89,9 +92,8 @@ func (e *Embedder) MeasureWindow(ctx context.Context) (Window, error) {
 // readsTo reports whether the last words of a probe of n words change its vector, the tokens
 // that the server counted for one of the two probes, and whether it refused them.
 func (e *Embedder) readsTo(ctx context.Context, n int) (ok bool, tokens int, refused bool, err error) {
-	const tail = 8
-	body := strings.Repeat("one ", n-tail)
-	probes := []string{body + strings.Repeat("red ", tail), body + strings.Repeat("sea ", tail)}
+	body := strings.Repeat("one ", n-tailWords)
+	probes := []string{body + strings.Repeat("red ", tailWords), body + strings.Repeat("sea ", tailWords)}
 	r, vectors, f := e.send(ctx, probes)
 	if f != nil {
 		if ctx.Err() != nil {
