@@ -64,6 +64,7 @@ type search struct {
 
 	acc   [window]float64
 	dirty [window / 64]uint64
+	live  [window + 1]scored // chunks of the window that can still get in
 
 	top       []scored // candidates, not ordered
 	threshold float64  // no chunk below it can be among the first k
@@ -339,45 +340,55 @@ func (s *search) accumulate(l *list, base, size int, others float64) {
 }
 
 // collect takes the chunks that were given a score, looks up what the optional lists add, and
-// keeps those that reach the threshold.
+// keeps those that reach the threshold. It goes list by list, not chunk by chunk: the look-ups of
+// one list do not wait for each other.
 func (s *search) collect(base int, optional []int, rest float64) {
+	n := 0
 	for w := range s.dirty {
 		m := s.dirty[w]
 		if m == 0 {
 			continue
 		}
 		s.dirty[w] = 0
-		admitted := ^uint64(0)
 		if s.filter != nil {
-			admitted = 0
+			admitted := uint64(0)
 			if i := base/64 + w; i < len(s.filter.Bits) {
 				admitted = s.filter.Bits[i]
 			}
+			for hidden := m &^ admitted; hidden != 0; hidden &= hidden - 1 {
+				s.acc[w<<6+bits.TrailingZeros64(hidden)] = 0
+			}
+			m &= admitted
 		}
 		for ; m != 0; m &= m - 1 {
-			bit := bits.TrailingZeros64(m)
-			o := w<<6 + bit
+			o := w<<6 + bits.TrailingZeros64(m)
 			score := s.acc[o]
 			s.acc[o] = 0
-			if score+rest < s.threshold || admitted&(1<<bit) == 0 {
-				continue
+			s.live[n] = scored{uint32(base + o), score}
+			if score+rest >= s.threshold {
+				n++
 			}
-			ord := uint32(base + o)
-			left := rest
-			for j := len(optional) - 1; j >= 0; j-- {
-				l := &s.lists[optional[j]]
-				left -= l.bound
-				if f := l.seek(s.x, ord); f > 0 {
-					tf := float64(f)
-					score += l.weight * tf / (tf + s.norms[ord])
-				}
-				if score+left < s.threshold {
-					break
-				}
+		}
+	}
+	for j := len(optional) - 1; j >= 0 && n > 0; j-- {
+		l := &s.lists[optional[j]]
+		rest -= l.bound
+		live := s.live[:n]
+		n = 0
+		for _, c := range live {
+			if f := l.seek(s.x, c.ord); f > 0 {
+				tf := float64(f)
+				c.score += l.weight * tf / (tf + s.norms[c.ord])
 			}
-			if score >= s.threshold {
-				s.keep(ord, score)
+			s.live[n] = c
+			if c.score+rest >= s.threshold {
+				n++
 			}
+		}
+	}
+	for _, c := range s.live[:n] {
+		if c.score >= s.threshold {
+			s.keep(c.ord, c.score)
 		}
 	}
 }
