@@ -1,9 +1,10 @@
 package engine
 
 import (
-	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -148,7 +149,8 @@ func (s *store) pointer(name string) (string, error) {
 	}
 	id := strings.TrimSuffix(string(data), "\n")
 	if !buildIDPattern.MatchString(id) {
-		return "", &index.CorruptError{File: s.path(name), Reason: fmt.Sprintf("%q is no build id", clip(id, 40))}
+		return "", &index.CorruptError{File: s.path(name), Reason: fmt.Sprintf("%q is no build id", clip(id, 40)),
+			Repair: "promote a build again, or write its id into the file"}
 	}
 	return id, nil
 }
@@ -227,22 +229,50 @@ type LedgerEntry struct {
 	Golden   string    `json:"golden,omitempty"`
 	Policy   string    `json:"policy,omitempty"`
 	Revealed string    `json:"revealed,omitempty"` // holdout: aggregate or questions
+	// Sum chains the lines: it is taken over this entry and the sum of the one before, so that
+	// a line that was changed, moved or taken out is noticed.
+	Sum string `json:"sum"`
+}
+
+// chained returns e with the sum that follows previous.
+func (e LedgerEntry) chained(previous string) (LedgerEntry, error) {
+	e.Sum = previous
+	data, err := json.Marshal(e)
+	if err != nil {
+		return e, err
+	}
+	sum := sha256.Sum256(data)
+	e.Sum = hex.EncodeToString(sum[:8])
+	return e, nil
 }
 
 // appendLedger adds one line, durably. The whole line is written by one write, and a torn
 // last line from a crash is completed by a newline first, so that lines never run together.
 func (s *store) appendLedger(e LedgerEntry) error {
+	entries, torn, err := s.readLedger()
+	if err != nil {
+		return err
+	}
+	last := ""
+	if n := len(entries); n > 0 {
+		last = entries[n-1].Sum
+	}
+	// Bytes that are not UTF-8 would not be read back as they were written.
+	e.Who, e.Why = strings.ToValidUTF8(e.Who, "\uFFFD"), strings.ToValidUTF8(e.Why, "\uFFFD")
+	if e, err = e.chained(last); err != nil {
+		return err
+	}
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	old, err := os.ReadFile(s.path(ledgerName))
-	if err != nil && !index.IsMissing(err) {
-		return err
-	}
-	if n := bytes.LastIndexByte(old, '\n') + 1; n < len(old) {
+	if torn {
 		// What stands behind the last newline was never acknowledged to anybody.
-		if err := s.fsys.WriteFile(s.path(ledgerName), old[:n]); err != nil {
+		old, err := os.ReadFile(s.path(ledgerName))
+		if err != nil {
+			return err
+		}
+		if err := s.fsys.WriteFile(s.path(ledgerName), old[:bytes.LastIndexByte(old, '\n')+1]); err != nil {
 			return err
 		}
 	}
@@ -254,33 +284,56 @@ func (s *store) appendLedger(e LedgerEntry) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err == nil && len(old) == 0 {
+	if err = errors.Join(err, f.Close()); err == nil && len(entries) == 0 {
 		err = s.fsys.SyncDir(s.dir)
 	}
 	return err
 }
 
-// ledger reads all entries, oldest first. A torn last line, left by a crash, is not an entry.
+// ledger reads all entries, oldest first.
 func (s *store) ledger() ([]LedgerEntry, error) {
+	entries, _, err := s.readLedger()
+	return entries, err
+}
+
+// readLedger reads all entries, oldest first, and checks the chain. A torn last line, left by a
+// crash, is no entry.
+func (s *store) readLedger() (entries []LedgerEntry, torn bool, err error) {
 	data, err := os.ReadFile(s.path(ledgerName))
 	if index.IsMissing(err) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	data = data[:bytes.LastIndexByte(data, '\n')+1]
-	var out []LedgerEntry
-	sc := bufio.NewScanner(bytes.NewReader(data))
-	sc.Buffer(nil, 1<<20)
-	for n := 1; sc.Scan(); n++ {
-		var e LedgerEntry
-		if err := json.Unmarshal(sc.Bytes(), &e); err != nil {
-			return nil, &index.CorruptError{File: fmt.Sprintf("%s:%d", s.path(ledgerName), n), Reason: err.Error()}
+	last := ""
+	for n := 1; len(data) > 0; n++ {
+		damaged := func(format string, args ...any) error {
+			return &index.CorruptError{
+				File:   fmt.Sprintf("%s:%d", s.path(ledgerName), n),
+				Reason: fmt.Sprintf(format, args...),
+				Repair: "restore the file from a copy, or move it away: the history is then lost, builds and verdicts are not",
+			}
 		}
-		out = append(out, e)
+		line, rest, complete := bytes.Cut(data, []byte{'\n'})
+		if !complete {
+			return entries, true, nil
+		}
+		data = rest
+		var e LedgerEntry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, false, damaged("not a ledger entry: %v", err)
+		}
+		want, err := e.chained(last)
+		if err != nil {
+			return nil, false, damaged("%v", err)
+		}
+		if again, err := json.Marshal(want); err != nil || !bytes.Equal(again, line) {
+			return nil, false, damaged("the line, or the one before, was changed after it was written")
+		}
+		entries, last = append(entries, e), e.Sum
 	}
-	return out, sc.Err()
+	return entries, false, nil
 }
 
 // use marks a build as being read until release is called, so that gc leaves it alone. A store

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -23,9 +24,10 @@ var (
 type CorruptError struct {
 	File   string // as the caller named it
 	Reason string
+	Repair string // what to do about it; "" means to build anew
 }
 
 func (e *CorruptError) Unwrap() error { return ErrCorrupt }
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("%s: damaged: %s: run `assay check`, then rebuild with `assay build`", e.File, e.Reason)
+	return fmt.Sprintf("%s: damaged: %s: %s", e.File, e.Reason, cmp.Or(e.Repair, "run `assay check`, then rebuild with `assay build`"))
 }

@@ -127,7 +127,7 @@ func ReadManifest(path string) (*Manifest, error) {
 		return nil, err
 	}
 	if info.Size() > maxManifest {
-		return nil, &CorruptError{path, fmt.Sprintf("%d bytes is no manifest", info.Size())}
+		return nil, &CorruptError{File: path, Reason: fmt.Sprintf("%d bytes is no manifest", info.Size())}
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -143,10 +143,10 @@ func DecodeManifest(name string, data []byte) (*Manifest, error) {
 		Format int    `json:"format"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, &CorruptError{name, "not JSON: " + err.Error()}
+		return nil, &CorruptError{File: name, Reason: "not JSON: " + err.Error()}
 	}
 	if head.Magic != magic {
-		return nil, &CorruptError{name, fmt.Sprintf("magic is %q, not %q", head.Magic, magic)}
+		return nil, &CorruptError{File: name, Reason: fmt.Sprintf("magic is %q, not %q", head.Magic, magic)}
 	}
 	if head.Format < OldestFormat || head.Format > Format {
 		return nil, fmt.Errorf("%s: %w: format %d, this version reads %d to %d: use the version that wrote it, or rebuild",
@@ -156,23 +156,23 @@ func DecodeManifest(name string, data []byte) (*Manifest, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(m); err != nil {
-		return nil, &CorruptError{name, err.Error()}
+		return nil, &CorruptError{File: name, Reason: err.Error()}
 	}
 	// Encode recomputes the digest, so any changed byte makes the two differ.
 	again, err := m.Encode()
 	if err != nil {
-		return nil, &CorruptError{name, err.Error()}
+		return nil, &CorruptError{File: name, Reason: err.Error()}
 	}
 	if !bytes.Equal(again, data) {
-		return nil, &CorruptError{name, "bytes differ from what its content encodes to"}
+		return nil, &CorruptError{File: name, Reason: "bytes differ from what its content encodes to"}
 	}
 	for _, f := range m.Files {
 		if !fs.ValidPath(f.Name) || f.Size < 0 {
-			return nil, &CorruptError{name, fmt.Sprintf("file entry %q is not a path inside the build", f.Name)}
+			return nil, &CorruptError{File: name, Reason: fmt.Sprintf("file entry %q is not a path inside the build", f.Name)}
 		}
 	}
 	if c := m.Counts; c.Documents < 0 || c.Chunks < 0 {
-		return nil, &CorruptError{name, "negative count"}
+		return nil, &CorruptError{File: name, Reason: "negative count"}
 	}
 	return m, nil
 }

@@ -29,6 +29,11 @@ type FS struct {
 	// Before is called before each change with its kind and the path it changes; an error
 	// from it is returned in place of the change. nil calls nothing. Tests inject faults here.
 	Before func(op Op, path string) error
+
+	// Write is called in place of each write to a file, with the bytes and the function that
+	// writes them; what it returns is what the writer sees. nil writes. Tests cut writes short
+	// here.
+	Write func(path string, p []byte, write func([]byte) (int, error)) (int, error)
 }
 
 func (fs *FS) before(op Op, path string) error {
@@ -79,6 +84,13 @@ func (fs *FS) Append(path string) (*File, error) {
 func (f *File) Write(p []byte) (int, error) {
 	if err := f.fs.before(OpWrite, f.f.Name()); err != nil {
 		return 0, err
+	}
+	if f.fs != nil && f.fs.Write != nil {
+		n, err := f.fs.Write(f.f.Name(), p, f.f.Write)
+		if err != nil {
+			err = &os.PathError{Op: string(OpWrite), Path: f.f.Name(), Err: err}
+		}
+		return n, err
 	}
 	return f.f.Write(p)
 }
