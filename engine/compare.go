@@ -94,7 +94,7 @@ func CompareRecords(base, candidate *evalkit.Record, policy *verdict.Policy, set
 		policy = DefaultPolicy()
 	}
 	side := func(r *evalkit.Record) verdict.Side {
-		return verdict.Side{Evaluation: r.Evaluation, Settings: r.Settings, Run: recordRun(r)}
+		return verdict.Side{Evaluation: r.Evaluation, Settings: r.Settings, Run: RecordRun(r)}
 	}
 	cause := ""
 	if base.Evaluation.Corpus != candidate.Evaluation.Corpus {
@@ -103,8 +103,8 @@ func CompareRecords(base, candidate *evalkit.Record, policy *verdict.Policy, set
 	return verdict.Compare(side(base), side(candidate), policy, verdict.CompareOptions{Golden: set, CorpusCause: cause})
 }
 
-// recordRun rebuilds the ranked lists of a record.
-func recordRun(r *evalkit.Record) *evalkit.Run {
+// RecordRun rebuilds the ranked lists of a record.
+func RecordRun(r *evalkit.Record) *evalkit.Run {
 	run := &evalkit.Run{Tag: r.Run, Build: r.Evaluation.Build}
 	for _, q := range r.Questions {
 		run.Results = append(run.Results, evalkit.Result{Question: q.ID, Hits: q.Ranked, Err: q.Error})

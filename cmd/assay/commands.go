@@ -21,6 +21,8 @@ type commands struct {
 	Golden  goldenCmd  `cmd:"" help:"Check, freeze, count or split the golden set."`
 	Compare compareCmd `cmd:"" help:"Put two builds, records or TREC runs side by side."`
 	Score   scoreCmd   `cmd:"" help:"Score TREC files as trec_eval does."`
+	Import  importCmd  `cmd:"" help:"Make a project from a BEIR or TREC folder."`
+	Export  exportCmd  `cmd:"" help:"Write golden set and run for trec_eval, BEIR, ranx or ragas."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

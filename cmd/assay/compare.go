@@ -98,7 +98,7 @@ func (c *compareCmd) records(a *app, s engine.Settings, policy *verdict.Policy) 
 }
 
 func (c *compareCmd) builds(a *app, s engine.Settings, policy *verdict.Policy) (*verdict.Comparison, error) {
-	o, err := c.options()
+	o, err := c.options(s)
 	if err != nil {
 		return nil, err
 	}

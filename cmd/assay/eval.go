@@ -28,8 +28,8 @@ type evalFlags struct {
 	Seed    uint64   `help:"Seed of bootstrap and simulation." default:"1"`
 }
 
-func (f *evalFlags) options() (engine.EvalOptions, error) {
-	o := engine.EvalOptions{Split: f.Split, Rule: f.Rule, View: f.View, Measures: f.Measure, Mode: f.Mode, Seed: f.Seed}
+func (f *evalFlags) options(s engine.Settings) (engine.EvalOptions, error) {
+	o := engine.EvalOptions{AllowInCorpus: s.Corpus.AllowGolden, Split: f.Split, Rule: f.Rule, View: f.View, Measures: f.Measure, Mode: f.Mode, Seed: f.Seed}
 	for _, c := range f.Cutoffs {
 		k, err := strconv.Atoi(c)
 		if err != nil || k < 1 {
@@ -86,7 +86,7 @@ func (c *evalCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	o, err := c.options()
+	o, err := c.options(s)
 	if err != nil {
 		return err
 	}
@@ -355,7 +355,7 @@ func (c *upCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	o, err := c.options()
+	o, err := c.options(s)
 	if err != nil {
 		return err
 	}

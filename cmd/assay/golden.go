@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/seed792a4543/assay/corpus"
+	"github.com/seed792a4543/assay/engine"
 	"github.com/seed792a4543/assay/evalkit/golden"
 	"github.com/seed792a4543/assay/evalkit/verdict"
 )
@@ -19,6 +20,8 @@ type goldenCmd struct {
 	Stats  goldenStatsCmd  `cmd:"" help:"Count questions by slice and side; word overlap; agreement."`
 	Split  goldenSplitCmd  `cmd:"" help:"Divide the questions into dev and holdout."`
 	Review goldenReviewCmd `cmd:"" help:"Decide on the questions that changed between two builds."`
+	Import goldenImportCmd `cmd:"" help:"Make draft questions from ragas JSONL."`
+	Export goldenExportCmd `cmd:"" help:"Write the set in another format."`
 	Schema goldenSchemaCmd `cmd:"" help:"Print the JSON Schema of golden files."`
 }
 
@@ -28,17 +31,17 @@ type goldenFlags struct {
 	corpusFlags
 }
 
-func (f *goldenFlags) load(a *app) (*golden.Set, *corpus.Collection, *verdict.Policy, error) {
+func (f *goldenFlags) load(a *app) (*golden.Set, *corpus.Collection, engine.Settings, error) {
 	s, source, err := f.configured(a)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, s, err
 	}
 	set, err := a.goldenSet(f.Golden, s)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, s, err
 	}
 	docs, err := source.Load(a.ctx)
-	return set, docs, policyOf(s), err
+	return set, docs, s, err
 }
 
 type goldenLintCmd struct {
@@ -50,7 +53,7 @@ func (c *goldenLintCmd) Run(a *app) error {
 	if c.K < 1 {
 		return usageError("-k is %d: it must be at least 1", c.K)
 	}
-	set, docs, policy, err := c.load(a)
+	set, docs, s, err := c.load(a)
 	if err != nil {
 		return err
 	}
@@ -60,14 +63,14 @@ func (c *goldenLintCmd) Run(a *app) error {
 	} else if err != nil {
 		return usageError("%v", err)
 	}
-	report := golden.Preflight(set, docs, golden.PreflightOptions{K: c.K, Lock: lock})
+	report := golden.Preflight(set, docs, golden.PreflightOptions{K: c.K, Lock: lock, AllowInCorpus: s.Corpus.AllowGolden})
 	n := 0
 	for _, q := range set.Select(golden.Dev) {
 		if q.Answerable {
 			n++
 		}
 	}
-	chances := policy.Lint(n, 0)
+	chances := policyOf(s).Lint(n, 0)
 	if a.cli.JSON {
 		err = a.printJSON(struct {
 			Schema string `json:"schema"`
@@ -98,11 +101,11 @@ type goldenFreezeCmd struct {
 }
 
 func (c *goldenFreezeCmd) Run(a *app) error {
-	set, docs, _, err := c.load(a)
+	set, docs, s, err := c.load(a)
 	if err != nil {
 		return err
 	}
-	report := golden.Preflight(set, docs, golden.PreflightOptions{})
+	report := golden.Preflight(set, docs, golden.PreflightOptions{AllowInCorpus: s.Corpus.AllowGolden})
 	if err := report.Err(); err != nil {
 		return usageError("the set cannot be frozen: %v", err)
 	}

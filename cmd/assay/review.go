@@ -33,7 +33,7 @@ func (c *goldenReviewCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	o, err := c.options()
+	o, err := c.options(s)
 	if err != nil {
 		return err
 	}
