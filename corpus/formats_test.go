@@ -216,7 +216,7 @@ func TestJSONLines(t *testing.T) {
 {"id": 7, "title": "only a title", "text": " ", "acl": "staff", "supersedes": ["d1"], "year": 2020}
 `)
 	write(t, dir, "queries.jsonl", `{"_id": "q", "text": "question"}`)
-	for name, source := range map[string]Source{"BEIR": BEIR(dir), "JSONL": JSONL(dir + "/corpus.jsonl"), "Dir": Dir(dir, Options{Include: []string{"corpus.jsonl"}}), "file": Dir(dir+"/corpus.jsonl", Options{})} {
+	for name, source := range map[string]Source{"BEIR": BEIR(dir), "JSONL": JSONL(dir + "/corpus.jsonl"), "Dir": Dir(dir, Options{Include: []string{"corpus.jsonl"}}), "file": Dir(dir+"/corpus.jsonl", Options{Include: []string{"**/*.md"}})} {
 		c, err := source.Load(t.Context())
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

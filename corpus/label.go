@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,8 +108,8 @@ func (d *Document) Resolve(label string) (int, error) {
 func (d *Document) nearest(label string) []string {
 	const most = 3
 	type near struct {
-		path     string
-		distance int
+		path           string
+		distance, full int // the smaller of both, and that of the whole path
 	}
 	if len(label) > 300 {
 		return nil // not a slip of the keyboard, and edit distance is quadratic
@@ -120,21 +121,25 @@ func (d *Document) nearest(label string) []string {
 	for i := 1; i < len(d.Sections) && i < 10_000; i++ {
 		p := d.Sections[i].Path
 		full, tail := FormatPath(p), p[len(p)-1]
-		best := -1
-		for _, pair := range [][2]string{{fold, full}, {last, tail}} {
+		best, whole := -1, len(label)+len(full)
+		for k, pair := range [][2]string{{fold, full}, {last, tail}} {
 			limit := max(1, max(len(pair[0]), len(pair[1]))/3)
 			if abs(len(pair[0])-len(pair[1])) > limit {
 				continue
 			}
-			if n := suggest.Distance(pair[0], strings.ToLower(pair[1])); n <= limit && (best < 0 || n < best) {
+			n := suggest.Distance(pair[0], strings.ToLower(pair[1]))
+			if k == 0 {
+				whole = n
+			}
+			if n <= limit && (best < 0 || n < best) {
 				best = n
 			}
 		}
 		if best >= 0 {
-			list = append(list, near{full, best})
+			list = append(list, near{full, best, whole})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b near) int { return a.distance - b.distance })
+	slices.SortStableFunc(list, func(a, b near) int { return cmp.Or(a.distance-b.distance, a.full-b.full) })
 	var paths []string
 	for _, n := range list[:min(most, len(list))] {
 		paths = append(paths, n.path)

@@ -128,7 +128,8 @@ func (in *Input) Skip(format string, args ...any) error {
 	return &skipError{fmt.Sprintf(format, args...)}
 }
 
-// Dir reads the files below a folder, or one file. Symbolic links are followed where they stay
+// Dir reads the files below a folder, or one file, whatever Include and Exclude say of it.
+// Symbolic links are followed where they stay
 // inside the folder and lead to a file; others are skipped with a reason. What is not a regular
 // file is never opened.
 func Dir(root string, o Options) Source { return &dirSource{root: root, o: o} }
@@ -154,9 +155,7 @@ func (s *dirSource) Load(ctx context.Context) (*Collection, error) {
 	dir, name := abs, filepath.Base(abs)
 	if !info.IsDir() {
 		dir = filepath.Dir(abs)
-		if len(o.Include) == 0 {
-			o.Include = []string{globEscape(name)}
-		}
+		o.Include, o.Exclude = []string{globEscape(name)}, nil // it was named
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
