@@ -305,6 +305,17 @@ func TestContext(t *testing.T) {
 			t.Errorf("first context %q", got)
 		}
 	})
+	t.Run("text that is only the title", func(t *testing.T) {
+		d := &corpus.Document{ID: "1", Title: "Wings", Text: "Wings", Sections: []corpus.Section{{Span: corpus.Span{Start: 0, End: 5}, Parent: -1}}}
+		if chunks := split(t, d, chunk.Settings{}); len(chunks) != 1 || chunks[0].Context != "" {
+			t.Errorf("chunks %+v", chunks)
+		}
+		d.Text = ""
+		d.Sections[0].Span.End = 0
+		if chunks := split(t, d, chunk.Settings{}); len(chunks) != 0 {
+			t.Errorf("chunks %+v of an empty document", chunks)
+		}
+	})
 	t.Run("title equal to the first heading", func(t *testing.T) {
 		d := load(t, "m.md", "# Care\n\nx\n\n## Deep\nInner.\n")
 		chunks := split(t, d, chunk.Settings{})

@@ -43,7 +43,7 @@ func (c *cutter) prefix(k *Chunk) string {
 	s := &c.doc.Sections[k.Section]
 	path := s.Path
 	var parts []string
-	if c.s.Prefix != PrefixHeading && c.doc.Title != "" {
+	if c.s.Prefix != PrefixHeading && c.doc.Title != "" && k.Text != c.doc.Title {
 		// A title that is also the outermost heading in force is shown once.
 		if len(path) == 0 || path[0] != c.doc.Title || c.s.Prefix == PrefixTitle && len(path) > 1 {
 			parts = append(parts, c.doc.Title)
