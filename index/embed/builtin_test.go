@@ -2,9 +2,18 @@ package embed
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
+	"math"
+	"path/filepath"
+	"slices"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/seed792a4543/assay/index"
+	"github.com/seed792a4543/assay/index/embed/internal/unit"
+	"github.com/seed792a4543/assay/index/embed/words"
 )
 
 var _ index.Embedder = (*Builtin)(nil)
@@ -29,5 +38,147 @@ func TestBuiltinWordsAlone(t *testing.T) {
 	}
 	if rows[3] != nil || rows[4] != nil {
 		t.Errorf("stop words and unknown words have vectors: %v, %v", rows[3] != nil, rows[4] != nil)
+	}
+}
+
+func fitted(t testing.TB) *Builtin {
+	t.Helper()
+	b, err := FitBuiltin(context.Background(), sampleTexts(120), BuiltinOptions{Dimensions: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !b.Fitted() {
+		t.Fatal("120 texts are not fitted")
+	}
+	return b
+}
+
+func TestBuiltinRows(t *testing.T) {
+	b := fitted(t)
+	texts := []string{"boiler pump", "item3", "automobile", "item3 automobile", "zzzz qqqq", "", "refund the money"}
+	rows, err := b.Embed(context.Background(), texts, index.KindQuery)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dim := b.Fingerprint().Dimension
+	if dim != 8+64 {
+		t.Errorf("dimension %d, want 72", dim)
+	}
+	for i, text := range texts {
+		if i == 4 || i == 5 {
+			if rows[i] != nil {
+				t.Errorf("%q has a vector", text)
+			}
+			continue
+		}
+		if err := unit.Check(rows[i], dim); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	zero := func(v []float32) bool { return !slices.ContainsFunc(v, func(x float32) bool { return x != 0 }) }
+	if zero(rows[1][:8]) || !zero(rows[1][8:]) {
+		t.Error("a word known to the fitted model alone should have that half alone")
+	}
+	if !zero(rows[2][:8]) || zero(rows[2][8:]) {
+		t.Error("a word known to the word table alone should have that half alone")
+	}
+	share := 0.0
+	for _, x := range rows[3][8:] {
+		share += float64(x) * float64(x)
+	}
+	if math.Abs(share-.3/1.3) > 1e-5 {
+		t.Errorf("the word table weighs %.6f, want .3/1.3", share)
+	}
+}
+
+func TestBuiltinSaveOpen(t *testing.T) {
+	for _, n := range []int{3, 120} {
+		b, err := FitBuiltin(context.Background(), sampleTexts(n), BuiltinOptions{Dimensions: 8, Tokenizer: "en/1", Tokenize: words.Tokens})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "model")
+		if err := b.Save(nil, path); err != nil {
+			t.Fatal(err)
+		}
+		c, err := OpenBuiltin(path, BuiltinOptions{Tokenizer: "en/1", Tokenize: words.Tokens})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := gocmp.Diff(b.Fingerprint(), c.Fingerprint()); d != "" {
+			t.Error(d)
+		}
+		texts := []string{"boiler valve", "money back", "nothingknown"}
+		x, _ := b.Embed(context.Background(), texts, index.KindDocument)
+		y, _ := c.Embed(context.Background(), texts, index.KindDocument)
+		if d := gocmp.Diff(x, y); d != "" {
+			t.Error(d)
+		}
+		if _, err := OpenBuiltin(path, BuiltinOptions{Tokenizer: "de/1", Tokenize: words.Tokens}); !errors.Is(err, index.ErrEmbedder) {
+			t.Errorf("another tokenizer: %v, want ErrEmbedder", err)
+		}
+	}
+}
+
+func TestBuiltinDamage(t *testing.T) {
+	data := fitted(t).encode()
+	for n := range len(data) {
+		if _, err := decodeBuiltin("f", data[:n], BuiltinOptions{}); !errors.Is(err, index.ErrCorrupt) {
+			t.Fatalf("cut to %d of %d bytes: %v, want ErrCorrupt", n, len(data), err)
+		}
+	}
+	for i := range data {
+		bad := slices.Clone(data)
+		bad[i] ^= 0x10
+		_, err := decodeBuiltin("f", bad, BuiltinOptions{})
+		if !errors.Is(err, index.ErrCorrupt) && !(i < 12 && errors.Is(err, index.ErrFormat)) {
+			t.Fatalf("byte %d flipped: %v", i, err)
+		}
+	}
+}
+
+func FuzzModelFile(f *testing.F) {
+	f.Add(fitted(f).encode()[12:])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		// The checksum is made right, so that what lies behind it is reached.
+		data := append([]byte("ASSAYLSM\x01\x00\x00\x00"), body[:max(0, len(body)-32)]...)
+		sum := sha256.Sum256(data)
+		b, err := decodeBuiltin("f", append(data, sum[:]...), BuiltinOptions{})
+		if err != nil {
+			return
+		}
+		rows, err := b.Embed(context.Background(), []string{"boiler water automobile"}, index.KindDocument)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows[0] != nil && unit.Check(rows[0], b.Fingerprint().Dimension) != nil {
+			t.Errorf("row %v", rows[0])
+		}
+		again, err := decodeBuiltin("f", b.encode(), BuiltinOptions{})
+		if err != nil || again.revision != b.revision {
+			t.Errorf("printed and parsed back: %v", err)
+		}
+	})
+}
+
+func TestNeedsRefit(t *testing.T) {
+	b := fitted(t)
+	for _, tt := range []struct {
+		name string
+		d    Drift
+		want bool
+	}{
+		{"the same", b.Measure(sampleTexts(120)), false},
+		{"grown by half", Drift{Texts: 180, Tokens: 100}, false},
+		{"grown by more", Drift{Texts: 181, Tokens: 100}, true},
+		{"shrunk", Drift{Texts: 79, Tokens: 100}, true},
+		{"too small now", Drift{Texts: 49}, true},
+		{"3 points unknown", Drift{Texts: 120, Tokens: 100, Unknown: 3}, false},
+		{"4 points unknown", Drift{Texts: 120, Tokens: 100, Unknown: 4}, true},
+	} {
+		if got := b.NeedsRefit(tt.d); got != tt.want {
+			t.Errorf("%s: NeedsRefit(%+v) = %v", tt.name, tt.d, got)
+		}
 	}
 }
