@@ -224,6 +224,20 @@ func TestPermissions(t *testing.T) {
 	})
 }
 
+func TestMisspelt(t *testing.T) {
+	for name, want := range map[string]string{
+		"ACL": "acl", "Acl": "acl", "acls": "acl", "alc": "acl", "cal": "acl", "ac": "acl", "cl": "acl", "al": "acl", "a-c-l": "acl", "ac_l": "acl",
+		"axl": "acl", "ack": "acl", "scl": "acl", "aacl": "acl", "acl.": "acl", "ACLs": "acl",
+		"act": "", "acm": "", "all": "", "ace": "", "a": "", "": "", "class": "", "author": "", "local": "", "tags": "",
+		"supersede": "supersedes", "Supersedes": "supersedes", "supercedes": "supersedes", "superseeds": "supersedes", "superseded-by": "",
+		"Title": "title", "TITLE": "title", "titles": "",
+	} {
+		if got := misspelt(name); got != want {
+			t.Errorf("misspelt(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestSupersedes(t *testing.T) {
 	front := func(s string) string { return "---\nsupersedes: " + s + "\n---\n# A\n" }
 	t.Run("PM-07", func(t *testing.T) {

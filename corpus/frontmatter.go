@@ -201,33 +201,41 @@ func applyMeta(in *Input, d *Document, keys []metaKey) error {
 	return errors.Join(errs...)
 }
 
-// misspelt returns the key that name was probably meant to be: acl for ACL, acls, alc or
-// a-c-l; supersedes for Supersedes, supersede, supercedes. One slip must not make a document
-// public. English words one letter from acl pass.
+// misspelt returns the key that name was probably meant to be: acl for ACL, acls, alc, a-c-l or
+// axl; supersedes for Supersedes, supersede, supercedes; "" for any other. One slip must not
+// make a document public: a letter too many or too few, two swapped, or a neighbour on the
+// keyboard. Other names one letter from acl (act, acm) pass.
 func misspelt(name string) string {
-	fold := strings.ToLower(name)
-	fold = strings.Map(func(r rune) rune {
+	if len(name) > 64 {
+		return ""
+	}
+	fold := strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r == ' ' || r == '.' {
 			return -1
 		}
 		return r
-	}, fold)
-	switch fold {
-	case "act", "all", "ace":
-		return ""
-	case "alc", "cal", "title":
-		if fold == "title" {
-			return "title"
-		}
+	}, strings.ToLower(name))
+	switch {
+	case fold == "title":
+		return "title"
+	case fold == "alc" || fold == "cal":
 		return "acl"
-	}
-	if len(fold) <= 64 {
-		if suggest.Distance(fold, "acl") <= 1 && strings.ContainsAny(fold, "acl") && len(fold) > 1 {
+	case len(fold) == len("acl"):
+		slips := 0
+		for i, near := range [...]string{"qwsz", "xvdf", "kop"} {
+			if c := fold[i]; c != "acl"[i] {
+				if slips++; strings.IndexByte(near, c) < 0 {
+					slips = 2
+				}
+			}
+		}
+		if slips <= 1 {
 			return "acl"
 		}
-		if suggest.Distance(fold, "supersedes") <= 2 {
-			return "supersedes"
-		}
+	case fold != "all" && len(fold) > 1 && suggest.Distance(fold, "acl") <= 1:
+		return "acl"
+	case suggest.Distance(fold, "supersedes") <= 2:
+		return "supersedes"
 	}
 	return ""
 }
