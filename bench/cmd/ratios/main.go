@@ -37,7 +37,7 @@ func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stder
 
 type settings struct {
 	n, dim, words, k, depth, queries, rounds, clients int
-	data, growth, dir, node                           string
+	data, growth, dir, node, peers                    string
 	seed                                              uint64
 	text, hnsw                                        bool
 	span                                              time.Duration
@@ -60,6 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fs.StringVar(&s.growth, "growth", "", "only vectors, at these sizes, separated by commas")
 	fs.StringVar(&s.dir, "dir", "", "folder for the files; empty makes a temporary one")
 	fs.StringVar(&s.node, "node", "", "folder of the Node peers with their packages installed (peers/node); empty leaves them out")
+	fs.StringVar(&s.peers, "peers", "sqlite,lance", "which Node peers take part")
 	fs.Uint64Var(&s.seed, "seed", 1, "of the data")
 	fs.BoolVar(&s.text, "text", true, "measure words and hybrid search too")
 	fs.BoolVar(&s.hnsw, "hnsw", false, "measure coder/hnsw too, whose build takes minutes")
@@ -456,14 +457,15 @@ func ratios(ctx context.Context, s settings, r *report) error {
 		{name: "assay dense + lexical + fusion, exact", repeat: 5, ask: func(i int) error { _, err := engine(queries[i], words[i]); return err }},
 	}
 	if s.node != "" {
-		node, err := bench.StartNode(ctx, s.node, filepath.Join(s.dir, "node"), rows, queries, texts, words, s.k, s.depth)
+		names := strings.Split(s.peers, ",")
+		node, err := bench.StartNode(ctx, s.node, filepath.Join(s.dir, "node"), rows, queries, texts, words, s.k, s.depth, names...)
 		if err != nil {
 			return err
 		}
 		defer node.Close()
-		for _, p := range [][2]string{{"sqlite", "sqlite-vec + FTS5 + RRF (Node)"}, {"lance", "LanceDB hybrid, IVF-PQ (Node)"}} {
-			cs = append(cs, &contender{name: p[1], timed: func(i int) (time.Duration, error) {
-				_, took, err := node.Query(p[0], i)
+		for _, p := range names {
+			cs = append(cs, &contender{name: nodePeers(p), timed: func(i int) (time.Duration, error) {
+				_, took, err := node.Query(p, i)
 				return took, err
 			}})
 		}
@@ -474,13 +476,13 @@ func ratios(ctx context.Context, s settings, r *report) error {
 	r.heads(fmt.Sprintf("hybrid top-%d, %d chunks, %d cores", s.k, s.n, runtime.GOMAXPROCS(0)))
 	base = r.row(cs[0].name, cs[0].times, 0, "")
 	mine := r.row(cs[1].name, cs[1].times, base, "≥ 60")
-	var against [2]time.Duration
-	for i, c := range cs[2:] {
-		against[i] = r.row(c.name, c.times, base, "")
+	var against []string
+	for _, c := range cs[2:] {
+		m := r.row(c.name, c.times, base, "")
+		against = append(against, fmt.Sprintf("assay against %s: %.1f ×", c.name, float64(m)/float64(mine)))
 	}
-	if s.node != "" {
-		r.note("assay against sqlite-vec + FTS5: %.1f × (target ≥ 50)", float64(against[0])/float64(mine))
-		r.note("assay against LanceDB: %.1f × (target ≥ 6)", float64(against[1])/float64(mine))
+	for _, a := range against {
+		r.note("%s", a)
 	}
 	r.note("")
 
@@ -503,6 +505,17 @@ func ratios(ctx context.Context, s settings, r *report) error {
 	r.note("chromem-go + bleve + RRF\t%.1f\t\t1\t", peerRate[1])
 	r.note("assay dense + lexical + fusion, exact\t%.1f\t\t%.1f\t≥ 40\n", ourRate[1], ourRate[1]/peerRate[1])
 	return nil
+}
+
+// nodePeers names a Node peer with the target of the engine's ratio to it.
+func nodePeers(name string) string {
+	switch name {
+	case "sqlite":
+		return "sqlite-vec + FTS5 + RRF in Node (target ≥ 50)"
+	case "lance":
+		return "LanceDB hybrid, IVF-PQ, in Node (target ≥ 6)"
+	}
+	return name
 }
 
 func totalLen(texts []string) int {
