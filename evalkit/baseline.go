@@ -34,10 +34,12 @@ const minDraws = 1000
 func newBaseline(ev *evaluator, docs *corpus.Collection) *baseline {
 	b := &baseline{ev: ev, basis: "chunks", units: ev.run.Chunks, byDoc: map[corpus.DocumentID][]int{}, views: map[string]*unitView{}}
 	if len(b.units) == 0 || ev.o.View == ViewSections {
-		if docs == nil {
-			return nil
+		b.basis = "sections"
+		if docs != nil {
+			b.units = sectionUnits(docs)
+		} else {
+			b.units = firstOfSections(b.units)
 		}
-		b.basis, b.units = "sections", sectionUnits(docs)
 	}
 	if len(b.units) == 0 {
 		return nil
@@ -58,6 +60,20 @@ func newBaseline(ev *evaluator, docs *corpus.Collection) *baseline {
 		}
 	}
 	return b
+}
+
+// firstOfSections returns the first unit of each section, for runs without documents.
+func firstOfSections(units []Hit) []Hit {
+	seen := map[sectionKey]bool{}
+	var out []Hit
+	for _, u := range units {
+		key := sectionKey{doc: u.Doc, section: u.Section}
+		if !seen[key] {
+			out = append(out, u)
+		}
+		seen[key] = true
+	}
+	return out
 }
 
 func viewKey(q *golden.Question) string {

@@ -118,7 +118,7 @@ func newEvaluator(set *golden.Set, docs *corpus.Collection, run *Run, o Options)
 	}
 	var errs []error
 	for _, q := range set.Select(ev.o.Split) {
-		t, err := newTopic(ev.lib, q)
+		t, err := newTopic(ev.lib, q, ev.o.Rule)
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -406,6 +406,9 @@ func (ev *evaluator) aggregate(out *Evaluation, random [][]Value) {
 	}
 	if len(out.Counts.Errors) > 0 {
 		out.Warnings = append(out.Warnings, "failed, the run is invalid: "+strings.Join(out.Counts.Errors, ", "))
+	}
+	if ev.o.Rule == RuleFacts && out.Counts.NoFacts > 0 {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%d answerable questions have no facts and are n/a under rule facts", out.Counts.NoFacts))
 	}
 	if left := len(ev.set.Questions) - len(ev.set.Select(golden.All)); left > 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%d questions are drafts or retired and were not scored", left))

@@ -108,6 +108,19 @@ type Times struct {
 	P50       time.Duration            `json:"latency_p50_ns"`
 	P95       time.Duration            `json:"latency_p95_ns"`
 	Questions map[string]time.Duration `json:"latency_ns,omitempty"` // by question
+	// Digest is the SHA-256 of this encoding with an empty digest.
+	Digest string `json:"digest"`
+}
+
+// encode returns the bytes of TimesFile.
+func (t Times) encode() ([]byte, error) {
+	t.Digest = ""
+	data, err := encodeJSON(&t)
+	if err != nil {
+		return nil, err
+	}
+	t.Digest = hexDigest(data)
+	return encodeJSON(&t)
 }
 
 // TimesSchema is the schema key of Times.
@@ -213,7 +226,7 @@ func (r *Record) Write(fsys *disk.FS, dir string, times *Times) error {
 	if times != nil {
 		t := *times
 		t.Run = r.Run
-		data, err := encodeJSON(&t)
+		data, err := t.encode()
 		if err != nil {
 			return err
 		}
@@ -263,6 +276,10 @@ func DecodeRecord(record, questions []byte) (*Record, error) {
 	if again != r.Digest {
 		return nil, fmt.Errorf("%s: %w: it was edited: evaluate again", RecordFile, ErrRecord)
 	}
+	// The digest is of the content; blanks and the case of keys are part of the bytes alone.
+	if exact, err := r.encode(r.Digest); err != nil || !bytes.Equal(exact, record) {
+		return nil, fmt.Errorf("%s: %w: its bytes differ from what its content encodes to: evaluate again", RecordFile, ErrRecord)
+	}
 	if hexDigest(questions) != r.QuestionsDigest {
 		return nil, fmt.Errorf("%s: %w: it was edited: evaluate again", QuestionsFile, ErrRecord)
 	}
@@ -283,7 +300,8 @@ func DecodeRecord(record, questions []byte) (*Record, error) {
 	}
 }
 
-// ReadTimes reads the times in dir; a record without times wraps fs.ErrNotExist.
+// ReadTimes reads the times in dir; a record without times wraps fs.ErrNotExist, edited or damaged
+// ones wrap ErrRecord.
 func ReadTimes(dir string) (*Times, error) {
 	data, err := os.ReadFile(filepath.Join(dir, TimesFile))
 	if err != nil {
@@ -291,7 +309,10 @@ func ReadTimes(dir string) (*Times, error) {
 	}
 	var t Times
 	if err := json.Unmarshal(data, &t); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, TimesFile), err)
+		return nil, fmt.Errorf("%s: %w: %w", filepath.Join(dir, TimesFile), ErrRecord, err)
+	}
+	if again, err := t.encode(); err != nil || !bytes.Equal(again, data) {
+		return nil, fmt.Errorf("%s: %w: it was edited", filepath.Join(dir, TimesFile), ErrRecord)
 	}
 	return &t, nil
 }

@@ -68,10 +68,16 @@ func trimmed(text string, s corpus.Span) corpus.Span {
 	return s
 }
 
-func newTopic(lib *library, q *golden.Question) (*topic, error) {
+// newTopic finds a question's gold. Under rule facts a question without facts has nothing to be
+// judged by: it has no groups, so its values are n/a.
+func newTopic(lib *library, q *golden.Question, rule string) (*topic, error) {
 	t := &topic{q: q, byDoc: len(q.Gold) > 0}
 	var errs []error
-	for _, g := range q.Gold {
+	gold := q.Gold
+	if rule == RuleFacts && len(q.Facts) == 0 {
+		gold = nil
+	}
+	for _, g := range gold {
 		group := make([]place, 0, len(g))
 		for _, m := range g {
 			p, err := newPlace(lib, m)
