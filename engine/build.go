@@ -219,16 +219,48 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 		return nil, err
 	}
 	if damaged {
-		// It can answer nobody, so there is nothing to lose between the two renames.
-		if err := e.removeBuild(m.ID); err != nil {
+		if err := e.mend(tmp, final, m); err != nil {
 			return nil, err
 		}
-	}
-	if err := e.fsys.Rename(tmp, final); err != nil {
+	} else if err := e.fsys.Rename(tmp, final); err != nil {
 		return nil, err
 	}
 	e.o.Progress(Progress{Stage: "write", Done: 1, Total: 1})
 	return &Build{ID: m.ID, Manifest: m}, nil
+}
+
+// mend puts the files of the build in tmp in the place of those of the damaged one in final, one
+// after the other: they are the same bytes, so that what has been mended when it is interrupted
+// stays so, and the build's verdicts stay where they are.
+func (e *Engine) mend(tmp, final string, m *index.Manifest) error {
+	want := map[string]index.FileInfo{}
+	for _, f := range m.Files {
+		want[f.Name] = f
+	}
+	for _, name := range append(sortedKeys(want), index.ManifestName) {
+		to := filepath.Join(final, filepath.FromSlash(name))
+		if info, err := os.Lstat(to); err == nil && info.IsDir() {
+			if err := e.fsys.RemoveAll(to); err != nil {
+				return err
+			}
+		}
+		if err := e.fsys.MkdirAll(filepath.Dir(to)); err != nil {
+			return err
+		}
+		if err := e.fsys.Rename(filepath.Join(tmp, filepath.FromSlash(name)), to); err != nil {
+			return err
+		}
+	}
+	for _, err := range extraFiles(final, want) {
+		var extra *index.CorruptError
+		if !errors.As(err, &extra) {
+			return err
+		}
+		if err := e.fsys.RemoveAll(extra.File); err != nil {
+			return err
+		}
+	}
+	return e.fsys.RemoveAll(tmp)
 }
 
 // writeVectors embeds every chunk and stores the vectors and, if it was fitted, the model.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed792a4543/assay/index"
@@ -58,6 +59,20 @@ func check(ctx context.Context, s *store, o Options) (faults []Fault, notes []st
 			add(s.path(name), fmt.Errorf("it names build %s, which is missing: promote another build", id))
 		}
 	}
+	entries, torn, err := s.readLedger()
+	add(s.path(ledgerName), err)
+	if err == nil {
+		for _, p := range []struct{ name, what string }{{liveName, "live"}, {referenceName, "the reference"}} {
+			fault, note := s.checkHistory(p.name, p.what, entries)
+			add(s.path(p.name), fault)
+			if note != "" {
+				notes = append(notes, s.path(p.name)+": "+note)
+			}
+		}
+	}
+	if torn {
+		notes = append(notes, s.path(ledgerName)+": its last line is cut short, as an interrupted writer leaves it; the next writer removes it")
+	}
 	for i, id := range ids {
 		o.Progress(Progress{Stage: "check", Done: i, Total: len(ids)})
 		if err := ctx.Err(); err != nil {
@@ -66,9 +81,14 @@ func check(ctx context.Context, s *store, o Options) (faults []Fault, notes []st
 		for _, err := range s.checkBuild(ctx, id, o) {
 			add(s.buildDir(id), err)
 		}
+		runs, err := s.runs(id)
+		add(s.buildDir(id), err)
+		for _, run := range runs {
+			for _, err := range s.checkRun(id, run) {
+				add(s.recordDir(id, run), err)
+			}
+		}
 	}
-	_, err = s.ledger()
-	add(s.path(ledgerName), err)
 	temps, err := s.temporaries()
 	if err != nil {
 		return faults, notes, err
@@ -76,11 +96,11 @@ func check(ctx context.Context, s *store, o Options) (faults []Fault, notes []st
 	for _, t := range temps {
 		notes = append(notes, t+": left by an interrupted writer; the next writer removes it")
 	}
-	entries, err := os.ReadDir(s.dir)
+	listing, err := os.ReadDir(s.dir)
 	if err != nil {
 		return faults, notes, err
 	}
-	for _, entry := range entries {
+	for _, entry := range listing {
 		switch name := entry.Name(); {
 		case name == buildsName, name == "cache", name == liveName, name == referenceName, name == lockName, name == ledgerName:
 		case strings.HasSuffix(name, ".tmp"):
@@ -91,7 +111,38 @@ func check(ctx context.Context, s *store, o Options) (faults []Fault, notes []st
 	return faults, notes, ctx.Err()
 }
 
-// checkBuild returns every fault of one build.
+// checkHistory compares a pointer with the ledger, whose entry is written first: the pointer
+// names what the last entry moved it to or, when the writer was interrupted in between, from.
+func (s *store) checkHistory(name, what string, entries []LedgerEntry) (fault error, note string) {
+	id, err := s.pointer(name)
+	if err != nil {
+		return nil, "" // a fault already
+	}
+	var last LedgerEntry
+	for _, l := range slices.Backward(entries) {
+		if name == liveName && l.madeLive() || name == referenceName && l.Action == "reference" {
+			last = l
+			break
+		}
+	}
+	damaged := func(format string, args ...any) error {
+		return &index.CorruptError{File: s.path(name), Reason: fmt.Sprintf(format, args...), Repair: "set it anew: the ledger says who and why"}
+	}
+	switch {
+	case id == last.Build:
+		return nil, ""
+	case last.Build == "":
+		return damaged("it names build %s, and no entry of %s made that %s", id, ledgerName, what), ""
+	case id != last.From:
+		return damaged("it names %s, but %s says that %s is %s", orNone(id), ledgerName, last.Build, what), ""
+	case id == "":
+		return nil, fmt.Sprintf("missing, though %s says that %s was made %s: an interrupted writer never wrote it, or it was deleted", ledgerName, last.Build, what)
+	}
+	return nil, ""
+}
+
+// checkBuild returns every fault of one build's files. Its records are judged by themselves: a
+// damaged one must not stand in the way of a sound build.
 func (s *store) checkBuild(ctx context.Context, id string, o Options) (errs []error) {
 	dir := s.buildDir(id)
 	m, err := index.ReadManifest(filepath.Join(dir, index.ManifestName))
@@ -124,9 +175,6 @@ func (s *store) checkBuild(ctx context.Context, id string, o Options) (errs []er
 	if len(errs) == 0 {
 		// The digests agree, so what follows finds only faults of the writer itself.
 		errs = append(errs, s.checkParts(ctx, id, o)...)
-	}
-	if _, err := s.verdicts(id); err != nil {
-		errs = append(errs, err)
 	}
 	return errs
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -209,6 +210,9 @@ func (e *Engine) SetReference(ctx context.Context, build string, r Reason) (stri
 			return "", err
 		}
 		old, err := e.pointer(referenceName)
+		if errors.Is(err, index.ErrCorrupt) {
+			old, err = "", nil // it is replaced
+		}
 		if err != nil || old == id {
 			return id, err
 		}
@@ -283,21 +287,16 @@ func (e *Engine) gc(ctx context.Context, keep int, dryRun bool) (removed []strin
 			kept[id] = "recent"
 			keep--
 		default:
-			used, err := e.inUse(id)
-			if err != nil {
-				return removed, kept, err
-			}
-			if used {
-				kept[id] = "open in another reader"
-				continue
-			}
 			if err := ctx.Err(); err != nil {
 				return removed, kept, err
 			}
-			if !dryRun {
-				if err := e.removeBuild(id); err != nil {
-					return removed, kept, err
-				}
+			ok, err := e.removeUnused(id, dryRun)
+			if err != nil {
+				return removed, kept, err
+			}
+			if !ok {
+				kept[id] = "open in another reader"
+				continue
 			}
 			removed = append(removed, id)
 		}
@@ -305,12 +304,28 @@ func (e *Engine) gc(ctx context.Context, keep int, dryRun bool) (removed []strin
 	return removed, kept, nil
 }
 
-// removeBuild renames the build away first, so that a crash leaves a leftover that the next
-// writer removes, never half a build.
-func (e *Engine) removeBuild(id string) error {
-	tmp := e.path(buildsName, tempPrefix+"gone-"+id)
-	if err := e.fsys.Rename(e.buildDir(id), tmp); err != nil {
-		return err
+// removeUnused removes a build unless a reader has it open, which false says. It is renamed away
+// first, so that a crash leaves a leftover that the next writer removes, never half a build.
+func (e *Engine) removeUnused(id string, dryRun bool) (bool, error) {
+	release, ok, err := e.claim(id)
+	if !ok || err != nil {
+		return false, err
 	}
-	return e.fsys.RemoveAll(tmp)
+	if dryRun {
+		return true, release()
+	}
+	if runtime.GOOS == "windows" {
+		// Windows renames no folder with an open file in it. A reader that comes now makes the
+		// renaming fail instead.
+		if err := release(); err != nil {
+			return false, err
+		}
+		release = func() error { return nil }
+	}
+	tmp := e.path(buildsName, tempPrefix+"gone-"+id)
+	err = e.fsys.Rename(e.buildDir(id), tmp)
+	if err = errors.Join(err, release()); err != nil {
+		return false, err
+	}
+	return true, e.fsys.RemoveAll(tmp)
 }

@@ -64,6 +64,10 @@ func (s *store) openReader(id string, o Options) (*reader, error) {
 		err = r.openModel(o)
 	}
 	if err != nil {
+		if _, serr := os.Stat(r.dir); index.IsMissing(serr) {
+			// It was removed between the mark and the first file.
+			err = fmt.Errorf("%w: %s", ErrNoBuild, id)
+		}
 		return nil, errors.Join(err, r.closeFiles())
 	}
 	return r, nil

@@ -49,37 +49,88 @@ func (s *store) recordDir(build, run string) string {
 }
 
 // storeRecord puts records, verdict and times into the build's folder, as one: they are written
-// aside and renamed in. An existing record of the same run is replaced, since only its clocks
-// can differ.
+// aside and renamed in. Of a run that is stored already only the verdict and the times can
+// differ, and each of them is replaced at once, so that no moment is without them.
 func (s *store) storeRecord(build string, rec, live *evalkit.Record, v *verdict.Verdict, t *evalkit.Times) error {
+	final := s.recordDir(build, rec.Run)
+	if _, old, err := s.readVerdict(build, rec.Run); err == nil && old.Digest == rec.Digest && s.checkLiveRecord(final, old) == nil {
+		data, err := encode(v)
+		if err != nil {
+			return err
+		}
+		if err := s.fsys.WriteFile(filepath.Join(final, verdictName), data); err != nil {
+			return err
+		}
+		return rec.Write(s.fsys, final, t)
+	}
 	parent := filepath.Join(s.buildDir(build), evaluationsName)
 	tmp := filepath.Join(parent, fmt.Sprintf("%s%d", tempPrefix, os.Getpid()))
 	err := s.fsys.RemoveAll(tmp)
 	if err == nil {
 		err = s.writeRecord(tmp, rec, live, v, t)
 	}
+	if err == nil {
+		// What may stand there is damaged, and says nothing any more.
+		err = s.fsys.RemoveAll(final)
+	}
 	if err != nil {
 		return errors.Join(err, s.fsys.RemoveAll(tmp))
-	}
-	final := s.recordDir(build, rec.Run)
-	if _, err := os.Stat(final); err == nil {
-		old := filepath.Join(parent, tempPrefix+"old-"+rec.Run)
-		for _, step := range []func() error{
-			func() error { return s.fsys.RemoveAll(old) },
-			func() error { return s.fsys.Rename(final, old) },
-			func() error { return s.fsys.Rename(tmp, final) },
-			func() error { return s.fsys.RemoveAll(old) },
-		} {
-			if err := step(); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
 	if err := s.fsys.Rename(tmp, final); err != nil {
 		return err
 	}
 	return s.fsys.SyncDir(s.buildDir(build))
+}
+
+// checkLiveRecord confirms that the record of the live build that rec was compared with is in
+// dir, as it was written.
+func (s *store) checkLiveRecord(dir string, rec *evalkit.Record) error {
+	if rec.Live == "" {
+		return nil
+	}
+	dir = filepath.Join(dir, liveRecordName)
+	live, err := evalkit.ReadRecord(dir)
+	switch {
+	case errors.Is(err, evalkit.ErrRecord):
+		return damagedRecord(dir, err.Error())
+	case err != nil:
+		return missingRecord(err)
+	case live.Evaluation.Build != rec.Live:
+		return damagedRecord(dir, fmt.Sprintf("it is of build %s, not of %s", live.Evaluation.Build, rec.Live))
+	}
+	return nil
+}
+
+// checkRun reads everything that is stored of a run.
+func (s *store) checkRun(build, run string) []error {
+	_, rec, err := s.readVerdict(build, run)
+	if err != nil {
+		return []error{err}
+	}
+	var errs []error
+	dir := s.recordDir(build, run)
+	if err := s.checkLiveRecord(dir, rec); err != nil {
+		errs = append(errs, err)
+	}
+	if t, err := evalkit.ReadTimes(dir); errors.Is(err, evalkit.ErrRecord) {
+		errs = append(errs, damagedRecord(filepath.Join(dir, evalkit.TimesFile), err.Error()))
+	} else if err != nil {
+		errs = append(errs, missingRecord(err))
+	} else if t.Run != run {
+		errs = append(errs, damagedRecord(filepath.Join(dir, evalkit.TimesFile), "it is of run "+t.Run))
+	}
+	return errs
+}
+
+func damagedRecord(path, reason string) error {
+	return &index.CorruptError{File: path, Reason: reason, Repair: "evaluate the build again with `assay eval`, or delete the run's folder"}
+}
+
+func missingRecord(err error) error {
+	if index.IsMissing(err) {
+		return damagedRecord(errPath(err), "file is missing")
+	}
+	return err
 }
 
 func (s *store) writeRecord(dir string, rec, live *evalkit.Record, v *verdict.Verdict, t *evalkit.Times) error {
@@ -139,23 +190,26 @@ func (s *store) readVerdict(build, run string) (*verdict.Verdict, *evalkit.Recor
 	path := filepath.Join(dir, verdictName)
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, missingIsCorrupt(err)
+		return nil, nil, missingRecord(err)
 	}
 	v, err := verdict.Decode(data)
 	if err != nil {
-		return nil, nil, &index.CorruptError{File: path, Reason: err.Error()}
+		return nil, nil, damagedRecord(path, err.Error())
+	}
+	if again, err := encode(v); err != nil || !bytes.Equal(again, data) {
+		return nil, nil, damagedRecord(path, "its bytes differ from what its content encodes to")
 	}
 	rec, err := evalkit.ReadRecord(dir)
 	if errors.Is(err, evalkit.ErrRecord) {
-		return nil, nil, &index.CorruptError{File: dir, Reason: err.Error()}
+		return nil, nil, damagedRecord(dir, err.Error())
 	} else if err != nil {
-		return nil, nil, missingIsCorrupt(err)
+		return nil, nil, missingRecord(err)
 	}
 	if v.RecordDigest != rec.Digest {
-		return nil, nil, &index.CorruptError{File: path, Reason: "it is the verdict on another record"}
+		return nil, nil, damagedRecord(path, "it is the verdict on another record")
 	}
 	if rec.Evaluation.Build != build || v.Build != build || rec.Run != run {
-		return nil, nil, &index.CorruptError{File: dir, Reason: fmt.Sprintf("it belongs to build %s, run %s", v.Build, rec.Run)}
+		return nil, nil, damagedRecord(dir, fmt.Sprintf("it belongs to build %s, run %s", v.Build, rec.Run))
 	}
 	return v, rec, nil
 }

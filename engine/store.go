@@ -354,17 +354,14 @@ func (s *store) use(id string) (release func() error, err error) {
 	return nil, fmt.Errorf("%w: build %s is being removed", ErrNoBuild, id)
 }
 
-// inUse reports whether another reader has the build open.
-func (s *store) inUse(id string) (bool, error) {
+// claim takes a build that no reader has open away from readers to come, until release is
+// called; ok is false if one has it open.
+func (s *store) claim(id string) (release func() error, ok bool, err error) {
 	l := flock.New(filepath.Join(s.buildDir(id), useName))
-	ok, err := l.TryLock()
-	if err != nil {
-		return false, err
+	if ok, err = l.TryLock(); !ok || err != nil {
+		return nil, false, err
 	}
-	if !ok {
-		return true, nil
-	}
-	return false, l.Unlock()
+	return l.Unlock, true, nil
 }
 
 func clip(s string, n int) string {
