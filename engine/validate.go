@@ -253,28 +253,26 @@ func (e *Engine) validate(ctx context.Context, c *compared, set *golden.Set, pol
 	}
 	err = e.storeRecord(c.candidate.id, rec, val.LiveRecord, val.Verdict, val.Candidate.Times)
 	if err == nil && o.Split != golden.Dev {
-		err = e.recordLook(set, val.Verdict, o)
+		err = e.recordLook(set, c.candidate.id, rec.Digest, o.Who, o.Questions)
 	}
 	return val, errors.Join(err, unlock())
 }
 
 // recordLook notes a look at the holdout in the store's ledger and, for a set that was read
 // from a file, in the ledger beside it.
-func (e *Engine) recordLook(set *golden.Set, v *verdict.Verdict, o ValidateOptions) error {
+func (e *Engine) recordLook(set *golden.Set, build, record, who string, questions bool) error {
 	revealed := golden.RevealedTotals
-	if o.Questions {
+	if questions {
 		revealed = golden.RevealedQuestions
 	}
-	now := e.o.Now().UTC()
+	now, digest := e.o.Now().UTC(), set.Digest()
 	if err := e.appendLedger(LedgerEntry{
-		Time: now, Action: "holdout", Build: v.Build, Who: o.Who,
-		Golden: v.GoldenDigest, Record: v.RecordDigest, Revealed: revealed,
+		Time: now, Action: "holdout", Build: build, Who: who, Golden: digest, Record: record, Revealed: revealed,
 	}); err != nil || set.Path == "" {
 		return err
 	}
 	return golden.RecordLook(e.fsys, golden.LedgerPath(set.Path), golden.Look{
-		When: now, Who: o.Who, Build: v.Build, Set: set.Name, Version: set.Version,
-		Digest: v.GoldenDigest, Revealed: revealed,
+		When: now, Who: who, Build: build, Set: set.Name, Version: set.Version, Digest: digest, Revealed: revealed,
 	})
 }
 

@@ -16,6 +16,8 @@ type commands struct {
 	Up      upCmd      `cmd:"" help:"Build, evaluate, and promote if accepted."`
 	Search  searchCmd  `cmd:"" help:"Search the live build."`
 	Ask     askCmd     `cmd:"" help:"Answer a question from the live build, with sources."`
+	Answers answersCmd `cmd:"" help:"Answer all golden questions and grade the answers layer by layer."`
+	Judge   judgeCmd   `cmd:"" help:"Judges of answers."`
 	Builds  buildsCmd  `cmd:"" help:"List, show, roll back or remove builds."`
 	Check   checkCmd   `cmd:"" help:"Verify everything in the store and name each fault."`
 	Golden  goldenCmd  `cmd:"" help:"Check, freeze, count or split the golden set."`

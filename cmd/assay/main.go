@@ -242,3 +242,22 @@ func relative(path string) string {
 	}
 	return rel
 }
+
+// writeLines writes one JSON document a line to a new file.
+func writeLines[T any](path string, items []T) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return usageError("%s is already there: name another file", filepath.Base(path))
+	}
+	if err != nil {
+		return err
+	}
+	enc := json.NewEncoder(f)
+	enc.SetEscapeHTML(false)
+	for _, it := range items {
+		if err := enc.Encode(it); err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+	return f.Close()
+}

@@ -21,7 +21,7 @@ type ExtractiveOptions struct {
 	// IDF weighs a term: rare ones are what a question is about. nil weighs by the passages at
 	// hand. It must not be negative; +Inf and NaN count as Unseen.
 	IDF func(term string) float64
-	// Unseen is the weight of a term that IDF says nothing of; 0 means 6.
+	// Unseen is the weight of a term that IDF says nothing of; 0 means 4.
 	Unseen float64
 	// Similarity says in [0,1] how close two words (not stems) are in meaning; nil compares
 	// spelling alone. WordSimilarity is one.
@@ -49,7 +49,7 @@ func NewExtractive(o ExtractiveOptions) *Extractive {
 	if o.Terms == nil {
 		o.Terms = plainTerms
 	}
-	o.Unseen = cmp.Or(o.Unseen, 6)
+	o.Unseen = cmp.Or(o.Unseen, 4)
 	o.Sentences = cmp.Or(o.Sentences, 4)
 	o.Runes = cmp.Or(o.Runes, 600)
 	if o.Threshold == nil {

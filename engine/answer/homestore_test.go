@@ -101,9 +101,47 @@ func TestHomestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := evalanswer.Report(set, records, evalanswer.ReportOptions{Documents: docs, Split: golden.Dev})
-	if err != nil {
-		t.Fatal(err)
+	for _, split := range []string{golden.Dev, golden.Holdout} {
+		t.Run(split, func(t *testing.T) {
+			table, err := evalanswer.Report(set, records, evalanswer.ReportOptions{Documents: docs, Split: split})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log("\n" + table.Text())
+			rate := func(key string) float64 {
+				v, ok := table.Line(key).Rate()
+				if !ok {
+					t.Fatalf("line %s has no cases", key)
+				}
+				return v
+			}
+			// What must hold whatever the retriever does.
+			if n := table.Line(evalanswer.LineNumbers).Count + table.Line(evalanswer.LineUnsure).Count; n > 0 {
+				t.Errorf("%d numbers are not in the context: sentences are copied, so none may be", n)
+			}
+			if n := table.Line(evalanswer.LineFabricated).Count; n > 0 {
+				t.Errorf("%d citations of passages that were not shown", n)
+			}
+			if n := table.Line(evalanswer.LineLeaks).Count; n > 0 {
+				t.Errorf("%d leaks", n)
+			}
+			if !table.Complete {
+				t.Errorf("incomplete: %v", table.Warnings)
+			}
+			// Floors below what is measured today, to notice a rule that breaks.
+			for _, floor := range []struct {
+				key string
+				min float64
+			}{
+				{evalanswer.LineFactsRetrieved, 0.55}, {evalanswer.LineCitationFacts, 0.90}, {evalanswer.LineCorrectRefusal, 0.55},
+			} {
+				if v := rate(floor.key); v < floor.min {
+					t.Errorf("%s is %.3f, below the floor %.2f", floor.key, v, floor.min)
+				}
+			}
+			if v := rate(evalanswer.LineWrongRefusal); v > 0.30 {
+				t.Errorf("wrongly refused: %.3f, above 0.30", v)
+			}
+		})
 	}
-	t.Log("\n" + table.Text())
 }

@@ -184,26 +184,47 @@ func (o object) oneOf(name string, values ...string) (string, error) {
 	return s, nil
 }
 
-// searchFields are the keys of a search or answer request.
-var searchFields = []string{"query", "k", "mode"}
-
-// query reads a search or answer request. Nothing is embedded before it has passed. textField is
-// the name of the field with the text.
-func (s *Server) query(r *http.Request, c Caller, textField string, defK int) (engine.Query, error) {
-	known := slices.Clone(searchFields)
-	known[0] = textField
-	o, err := readObject(r, known...)
-	if err != nil {
-		return engine.Query{}, err
-	}
+// ParseQuery reads the JSON of a search or of a question: an object with the text under
+// textField, and optionally k and mode. Nothing is embedded before it has passed. A k that is
+// absent stays 0, the engine's default.
+func ParseQuery(data []byte, textField string, maxK int) (engine.Query, error) {
 	var q engine.Query
+	o, err := parseObject(data, textField, "k", "mode")
+	if err != nil {
+		return q, err
+	}
 	if q.Text, err = o.text(textField, true, engine.MaxQueryRunes); err != nil {
 		return q, err
 	}
-	if q.K, err = o.integer("k", 1, s.o.MaxK, defK); err != nil {
+	if q.K, err = o.integer("k", 1, maxK, 0); err != nil {
 		return q, err
 	}
-	if q.Mode, err = o.oneOf("mode", "hybrid", "vector", "lexical"); err != nil {
+	q.Mode, err = o.oneOf("mode", "hybrid", "vector", "lexical")
+	return q, err
+}
+
+// ParseSection reads the JSON of a request for one section: an object with doc and section.
+func ParseSection(data []byte) (doc, section string, err error) {
+	const longest = 4096
+	o, err := parseObject(data, "doc", "section")
+	if err != nil {
+		return "", "", err
+	}
+	if doc, err = o.text("doc", true, longest); err != nil {
+		return "", "", err
+	}
+	section, err = o.text("section", false, longest)
+	return doc, section, err
+}
+
+// query reads a search or answer request of a caller.
+func (s *Server) query(r *http.Request, c Caller, textField string) (engine.Query, error) {
+	data, err := readBody(r)
+	if err != nil {
+		return engine.Query{}, err
+	}
+	q, err := ParseQuery(data, textField, s.o.MaxK)
+	if err != nil {
 		return q, err
 	}
 	q.As, err = c.Labels(s.e)
