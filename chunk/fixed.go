@@ -26,7 +26,7 @@ func (c *cutter) fixed() []corpus.Span {
 		}
 		next := end
 		if c.s.Overlap > 0 {
-			next = boundary(c.text, start, c.m.back(c.text, start, end, c.s.Overlap))
+			next = clusterStart(c.text, start, c.m.back(c.text, start, end, c.s.Overlap))
 			_, size := utf8.DecodeRuneInString(c.text[start:])
 			if next < start+size {
 				next = end // a cluster fills the window

@@ -156,29 +156,38 @@ func boundary(text string, start, at int) int {
 	if at <= start || at >= len(text) {
 		return at
 	}
+	if b := clusterStart(text, start, at); b > start {
+		return b
+	}
+	return at
+}
+
+// clusterStart returns at if a grapheme cluster begins there, else the beginning of the one
+// that at falls in. It looks back to from, where one begins, but no more than 64 runes.
+func clusterStart(text string, from, at int) int {
+	if at <= from || at >= len(text) {
+		return at
+	}
 	if text[at] < utf8.RuneSelf && text[at-1] < utf8.RuneSelf {
 		return at // no ASCII character joins another; \r is gone
 	}
 	// Begin at a place that surely is a boundary, or far enough back.
-	from := at
-	for i := 0; i < 64 && from > start; i++ {
-		_, size := utf8.DecodeLastRuneInString(text[start:from])
-		from -= size
-		if from > start && text[from] < utf8.RuneSelf && text[from-1] < utf8.RuneSelf {
+	pos := at
+	for i := 0; i < 64 && pos > from; i++ {
+		_, size := utf8.DecodeLastRuneInString(text[from:pos])
+		pos -= size
+		if pos > from && text[pos] < utf8.RuneSelf && text[pos-1] < utf8.RuneSelf {
 			break
 		}
 	}
 	state := -1
 	_, size := utf8.DecodeRuneInString(text[at:])
-	rest := text[from : at+size] // one rune further tells whether a cluster goes on
-	for pos := from; pos < at; {
+	rest := text[pos : at+size] // one rune further tells whether a cluster goes on
+	for pos < at {
 		var cluster string
 		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
 		if pos+len(cluster) > at {
-			if pos > start {
-				return pos
-			}
-			return at
+			return pos
 		}
 		pos += len(cluster)
 	}
