@@ -226,10 +226,12 @@ func (s *scanner) forms(word string) forms {
 	if s.trim && s.a.trim[strings.ToLower(word)] {
 		return forms{stop: true}
 	}
-	f := s.a.forms(word)
-	if s.words != nil && len(s.words) < maxRemembered {
-		s.words[strings.Clone(word)] = f
+	if s.words == nil || len(s.words) >= maxRemembered {
+		return s.a.forms(word)
 	}
+	word = strings.Clone(word) // or what is remembered would keep whole texts alive
+	f := s.a.forms(word)
+	s.words[word] = f
 	return f
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"unsafe"
 
 	api "github.com/blevesearch/bleve_index_api"
 
@@ -19,7 +20,7 @@ import (
 // all segments become one at the end. They do not depend on the machine, so that neither do the
 // bytes.
 const (
-	batchDocs  = 2048
+	batchDocs  = 1024
 	batchBytes = 16 << 20
 )
 
@@ -214,6 +215,7 @@ const maxDocs = 1<<31 - 1
 func (w *writer) write(ctx context.Context, s *scanner, b batch) error {
 	out := make([]api.Document, len(b.docs))
 	var words [3]int64
+	var slab []api.TokenFreq // room for the next ones
 	for i := range b.docs {
 		if i%64 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -234,8 +236,13 @@ func (w *writer) write(ctx context.Context, s *scanner, b batch) error {
 				}
 				tf := f.freqs[term]
 				if tf == nil {
-					tf = &api.TokenFreq{Term: []byte(term)}
-					f.freqs[string(tf.Term)] = tf
+					if len(slab) == cap(slab) {
+						slab = make([]api.TokenFreq, 0, 128)
+					}
+					// The segment writer only reads the term, so it needs no copy.
+					slab = append(slab, api.TokenFreq{Term: unsafe.Slice(unsafe.StringData(term), len(term))})
+					tf = &slab[len(slab)-1]
+					f.freqs[term] = tf
 				}
 				tf.SetFrequency(tf.Frequency() + part.weight)
 			})
