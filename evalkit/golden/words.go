@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -37,32 +38,35 @@ type Pair struct {
 }
 
 // NearDuplicates returns the pairs of questions, retired ones left out, whose word sets have at
-// least the given Jaccard similarity, in file order. Equal questions of callers with different
+// least the given Jaccard similarity (above 0), in file order. Equal questions of callers with different
 // permissions are no duplicates: they test what each may see.
+//
+// Two sets can only be that similar if they share one of the rarest words of each, as many as
+// may be missing plus one (prefix filtering: Chaudhuri et al., ICDE 2006), so that common words
+// need not be looked up.
 func NearDuplicates(s *Set, similarity float64) []Pair {
-	ids := map[string]int{}
-	bags := make([][]int, len(s.Questions))
-	index := map[int][]int{} // word → questions that hold it, ascending
+	bags := wordBags(s)
+	index := map[int][]int{} // rare word → questions that hold it, ascending
 	var out []Pair
-	for i := range s.Questions {
-		if s.Questions[i].State == Retired {
+	for i, bag := range bags {
+		if len(bag) == 0 {
 			continue
 		}
-		common := map[int]int{}
-		for _, w := range words(s.Questions[i].Question) {
-			id, ok := ids[w]
-			if !ok {
-				id = len(ids)
-				ids[w] = id
+		candidates := map[int]bool{}
+		for _, w := range bag[:len(bag)-int(math.Ceil(similarity*float64(len(bag))-1e-9))+1] {
+			for _, j := range index[w] {
+				candidates[j] = true
 			}
-			bags[i] = append(bags[i], id)
-			for _, j := range index[id] {
-				common[j]++
-			}
-			index[id] = append(index[id], i)
+			index[w] = append(index[w], i)
 		}
-		for j, n := range common {
-			v := float64(n) / float64(len(bags[i])+len(bags[j])-n)
+		for j := range candidates {
+			n := 0
+			for _, w := range bags[j] {
+				if slices.Contains(bag, w) {
+					n++
+				}
+			}
+			v := float64(n) / float64(len(bag)+len(bags[j])-n)
 			if v >= similarity && sameCallers(&s.Questions[i], &s.Questions[j]) {
 				out = append(out, Pair{j, i, v})
 			}
@@ -75,6 +79,38 @@ func NearDuplicates(s *Set, similarity float64) []Pair {
 		return a.A - b.A
 	})
 	return out
+}
+
+// wordBags returns the distinct words of each question as numbers, rarest first; nil for
+// retired questions.
+func wordBags(s *Set) [][]int {
+	ids := map[string]int{}
+	var df []int
+	bags := make([][]int, len(s.Questions))
+	for i := range s.Questions {
+		if s.Questions[i].State == Retired {
+			continue
+		}
+		for _, w := range words(s.Questions[i].Question) {
+			id, ok := ids[w]
+			if !ok {
+				id = len(df)
+				ids[w] = id
+				df = append(df, 0)
+			}
+			df[id]++
+			bags[i] = append(bags[i], id)
+		}
+	}
+	for _, bag := range bags {
+		slices.SortFunc(bag, func(a, b int) int {
+			if df[a] != df[b] {
+				return df[a] - df[b]
+			}
+			return a - b
+		})
+	}
+	return bags
 }
 
 func sameCallers(a, b *Question) bool {
