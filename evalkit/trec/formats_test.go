@@ -658,3 +658,32 @@ func FuzzReadJSON(f *testing.F) {
 		}
 	})
 }
+
+// A run exported and imported again scores the same.
+func TestImportRun(t *testing.T) {
+	set, docs := goldenSet(t), collection()
+	run := &evalkit.Run{Tag: "r", Results: []evalkit.Result{{Question: "q 1", Hits: []evalkit.Hit{
+		{Chunk: "c#0-5", Doc: "c.md", Score: 3, Span: corpus.Span{Start: 0, End: 5}},
+		{Chunk: "a#10-19", Doc: "a.md", Section: "B", Score: 2, Span: corpus.Span{Start: 10, End: 19}},
+		{Chunk: "a#0-9", Doc: "a.md", Section: "A", Score: 1, Span: corpus.Span{Start: 0, End: 9}},
+	}}}}
+	o := evalkit.Options{Resamples: -1, Measures: []string{"hit", "recall", "rr", "ndcg", "all_hit"}}
+	want, err := evalkit.Evaluate(set, docs, run, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exported, _, err := ExportRun(run, BySection)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := evalkit.Evaluate(set, docs, ImportRun(exported, BySection), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.Questions[0].Measures, got.Questions[0].Measures); diff != "" {
+		t.Errorf("measures (-want +got):\n%s", diff)
+	}
+	if want.Questions[0].FirstRank != 2 {
+		t.Errorf("first rank %d", want.Questions[0].FirstRank)
+	}
+}

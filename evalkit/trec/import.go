@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed792a4543/assay/corpus"
+	"github.com/seed792a4543/assay/evalkit"
 	"github.com/seed792a4543/assay/evalkit/golden"
 )
 
@@ -102,4 +103,24 @@ func findContext(docs *corpus.Collection, context string) (golden.Member, bool) 
 		return golden.Member{Doc: d.ID, Section: &section, Quote: strings.TrimSpace(d.Text[span.Start:span.End]), Grade: 1}, true
 	}
 	return golden.Member{}, false
+}
+
+// ImportRun returns a run that Evaluate accepts, from ids as ExportRun writes them: each
+// document or section becomes one hit, named by the decoded id, without a span. It is how a
+// TREC run is scored against a golden set.
+func ImportRun(run *Run, level Level) *evalkit.Run {
+	out := &evalkit.Run{Tag: run.Tag}
+	for _, topic := range run.Topics() {
+		r := evalkit.Result{Question: DecodeID(topic), Hits: []evalkit.Hit{}}
+		for i, d := range run.Docs(topic) {
+			id := DecodeID(d.Doc)
+			h := evalkit.Hit{Chunk: corpus.ChunkID(id), Doc: corpus.DocumentID(id), Score: d.Score, Rank: i + 1}
+			if doc, section, ok := strings.Cut(id, "#"); ok && level == BySection {
+				h.Doc, h.Section = corpus.DocumentID(doc), section
+			}
+			r.Hits = append(r.Hits, h)
+		}
+		out.Results = append(out.Results, r)
+	}
+	return out
 }
