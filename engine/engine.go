@@ -111,7 +111,6 @@ type Engine struct {
 
 	mu      sync.Mutex
 	live    *reader
-	liveErr error // why the build named by LIVE could not be opened
 	checked time.Time
 	closed  bool
 

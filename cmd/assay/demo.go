@@ -56,7 +56,6 @@ type demo struct {
 	engine *engine.Engine
 	source corpus.Source
 	set    *golden.Set
-	lock   *golden.Lock
 	base   engine.Settings
 }
 
