@@ -262,12 +262,12 @@ func TestAnswerAndChat(t *testing.T) {
 	s := servetest.New(t)
 	h := serve.New(s, serve.Options{})
 	var a serve.AnswerBody
-	r := call(h, "POST", "/v1/answer", `{"question":"How often do I descale a kettle?","k":3}`)
+	r := call(h, "POST", "/v1/answer", `{"question":"Within how many days do goods come back after receiving them?","k":3}`)
 	r.decode(t, &a)
 	if r.status != 200 || a.Build != s.LiveBuild || len(a.Context) != 3 || a.Answer == "" {
 		t.Fatalf("%d %s", r.status, r.body)
 	}
-	if len(a.Sources) == 0 || a.Sources[0].Doc != "care.md" {
+	if len(a.Sources) == 0 || a.Sources[0].Doc != "returns.md" {
 		t.Errorf("sources %v", a.Sources)
 	}
 	for _, src := range a.Sources {
@@ -281,7 +281,7 @@ func TestAnswerAndChat(t *testing.T) {
 
 	chat := `{"model":"gpt-9","temperature":0.2,"messages":[{"role":"system","content":"You are kind."},` +
 		`{"role":"user","content":"Hello"},{"role":"assistant","content":"Hi"},` +
-		`{"role":"user","content":[{"type":"text","text":"How often do I descale a kettle?"}]}]%s}`
+		`{"role":"user","content":[{"type":"text","text":"Within how many days do goods come back after receiving them?"}]}]%s}`
 	var c struct {
 		Object  string
 		Choices []struct {
