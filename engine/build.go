@@ -169,6 +169,12 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 	lexDocs := make([]lexical.Doc, len(chunks))
 	for i := range chunks {
 		c := &chunks[i]
+		if c.Bare = c.Bare && s.Chunk.Prefix != chunk.PrefixNone && s.Chunk.Prefix != chunk.PrefixTitle; c.Bare {
+			// The chunks below it carry its words in their context. By itself it would
+			// take a place in the results and say nothing.
+			lexDocs[i] = lexical.Doc{ID: string(c.ID)}
+			continue
+		}
 		lexDocs[i] = indexedDoc(string(c.ID), titles[c.Doc], c.Context, c.Text)
 	}
 	lexPath := filepath.Join(tmp, lexicalDir)
@@ -282,8 +288,14 @@ func (e *Engine) writeVectors(ctx context.Context, tmp string, m *index.Manifest
 			m.Counts.WithoutVector++
 		}
 	}
-	if m.Counts.WithoutVector > 0 {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d chunks have no word that the embedder knows and can be found by words only", m.Counts.WithoutVector, len(rows)))
+	unknown := 0
+	for i, row := range rows {
+		if row == nil && chunks[i].Body != "" {
+			unknown++
+		}
+	}
+	if unknown > 0 {
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d chunks have no word that the embedder knows and can be found by words only", unknown, len(rows)))
 	}
 	e.o.Progress(Progress{Stage: "embed", Done: len(texts), Total: len(texts)})
 	return dense.Write(ctx, e.fsys, filepath.Join(tmp, vectorsFile), fp.Dimension, rows)

@@ -33,7 +33,8 @@ const (
 	documentSize     = 136
 	blockSize        = 32
 	sectionSize      = 48
-	chunkSize        = 40
+	chunkSize        = 44
+	chunkBare        = 1 // flag: nothing but the heading of a section whose text is in other chunks
 	maxStringsLength = math.MaxUint32
 )
 
@@ -157,6 +158,11 @@ func writeChunks(fsys *disk.FS, dir string, docs []corpus.Document, chunks []chu
 			more = le.AppendUint32(more, uint32(s))
 		}
 		records = strs.add(records, c.Context)
+		flags := uint32(0)
+		if c.Bare {
+			flags |= chunkBare
+		}
+		records = le.AppendUint32(records, flags)
 	}
 	return container.Write(fsys, filepath.Join(dir, chunksFile), chunksKind, contentVersion, []container.Section{
 		{Name: "chunks", Data: records},
@@ -469,8 +475,15 @@ func (c *content) chunkContext(ord uint32) string {
 	return mappedString(c.contexts[off : uint64(off)+uint64(n)])
 }
 
+// chunkIsBare reports whether the chunk is but a heading, which is searched with the chunks
+// below it and not by itself.
+func (c *content) chunkIsBare(ord uint32) bool { return le.Uint32(c.chunk(ord)[40:])&chunkBare != 0 }
+
 // chunkIndexed returns what was indexed for the chunk.
 func (c *content) chunkIndexed(ord uint32) lexical.Doc {
+	if c.chunkIsBare(ord) {
+		return lexical.Doc{ID: string(c.chunkID(ord))}
+	}
 	return indexedDoc(string(c.chunkID(ord)), c.docTitle(c.chunkDoc(ord)), c.chunkContext(ord), c.chunkText(ord))
 }
 

@@ -353,7 +353,7 @@ func (v *view) checkTextSearch(ctx context.Context, sample []uint32) (string, er
 	found, tried := 0, 0
 	for _, ord := range sample {
 		text := clip(v.r.chunkText(ord), 2000)
-		if len(v.r.lexical.Terms(text)) == 0 {
+		if v.r.chunkIsBare(ord) || len(v.r.lexical.Terms(text)) == 0 {
 			continue
 		}
 		list, err := v.text(ctx, text, min(10, v.chunks), nil)
