@@ -154,7 +154,6 @@ func (b *Builtin) Embed(ctx context.Context, texts []string, _ index.Kind) ([][]
 }
 
 func (b *Builtin) vector(text string) []float32 {
-	row := make([]float32, 0, b.Fingerprint().Dimension)
 	var l, w []float64
 	var haveL, haveW bool
 	if b.model != nil {
@@ -176,6 +175,7 @@ func (b *Builtin) vector(text string) []float32 {
 	default:
 		return nil
 	}
+	row := make([]float32, 0, len(l)+len(w))
 	for _, x := range l {
 		row = append(row, float32(x))
 	}
