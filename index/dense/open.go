@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"math"
 	"math/bits"
-	"os"
 	"sync"
 
 	"github.com/seed792a4543/assay/index"
+	"github.com/seed792a4543/assay/internal/mapped"
 )
 
 // Options says how a file is opened and searched. The zero value searches exactly.
@@ -64,9 +63,9 @@ type Index struct {
 	pool     sync.Pool // *scratch
 	parallel int       // parallelBytes, less in tests
 
-	mu    sync.RWMutex // held for reading while the mapping is in use
-	data  []byte       // nil once closed
-	unmap func() error
+	mu   sync.RWMutex // held for reading while the mapping is in use
+	data []byte       // nil once closed
+	file *mapped.File
 }
 
 // Open maps the file at path. It reads the header and the presence bits only, so that it takes
@@ -80,21 +79,21 @@ func Open(path string, o Options) (*Index, error) {
 	if !littleEndian() {
 		return nil, fmt.Errorf("open %s: vector files need a little-endian machine: %w", path, errors.ErrUnsupported)
 	}
-	f, err := os.Open(path)
+	file, err := mapped.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // read only: nothing to lose
-	st, err := f.Stat()
+	x, err := newIndex(path, file.Data, o)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, file.Close())
 	}
-	b := make([]byte, headerSize)
-	n, err := io.ReadFull(f, b)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, err
-	}
-	h, l, err := parseHeader(path, b[:n], st.Size())
+	x.file = file
+	return x, nil
+}
+
+// newIndex checks data, the bytes of the file named path, as far as a search relies on them.
+func newIndex(path string, data []byte, o Options) (*Index, error) {
+	h, l, err := parseHeader(path, data, int64(len(data)))
 	if err != nil {
 		return nil, err
 	}
@@ -102,11 +101,7 @@ func Open(path string, o Options) (*Index, error) {
 		return nil, fmt.Errorf("open %s: vectors of dimension %d, asked for %d: rebuild it or use the embedder it was built with: %w",
 			path, h.dim, o.Dim, index.ErrDimension)
 	}
-	data, unmap, err := mapFile(f, l.total)
-	if err != nil {
-		return nil, err
-	}
-	x := &Index{name: path, opts: o, kern: o.kernels, header: h, layout: l, data: data, unmap: unmap, parallel: parallelBytes}
+	x := &Index{name: path, opts: o, kern: o.kernels, header: h, layout: l, data: data, parallel: parallelBytes}
 	switch {
 	case x.kern != nil:
 	case o.Portable:
@@ -130,7 +125,7 @@ func Open(path string, o Options) (*Index, error) {
 	}
 	x.rot = newRotation(h.dim)
 	if reason := x.checkPresence(); reason != "" {
-		return nil, errors.Join(&index.CorruptError{File: path, Reason: reason}, unmap())
+		return nil, &index.CorruptError{File: path, Reason: reason}
 	}
 	return x, nil
 }
@@ -217,7 +212,7 @@ func (x *Index) Close() error {
 		return nil
 	}
 	x.data = nil
-	return x.unmap()
+	return x.file.Close()
 }
 
 // Verify reads the whole file: every checksum, the zeros between the sections, and every row,

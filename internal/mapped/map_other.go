@@ -1,4 +1,4 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package mapped
 
@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// mapFile reads the whole file where the system has no map that outlives the open file simply.
+// mapFile reads the whole file: this system maps none.
 func mapFile(f *os.File, size int) ([]byte, func() error, error) {
 	data := make([]byte, size)
 	if _, err := io.ReadFull(f, data); err != nil {

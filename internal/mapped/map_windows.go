@@ -1,4 +1,4 @@
-package dense
+package mapped
 
 import (
 	"errors"
