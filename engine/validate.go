@@ -251,9 +251,13 @@ func (e *Engine) validate(ctx context.Context, c *compared, set *golden.Set, pol
 	if err != nil {
 		return nil, err
 	}
-	err = e.storeRecord(c.candidate.id, rec, val.LiveRecord, val.Verdict, val.Candidate.Times)
-	if err == nil && o.Split != golden.Dev {
+	// The look comes first: an interruption may leave a look without a verdict, never a verdict
+	// on the holdout that nobody is seen to have looked at.
+	if o.Split != golden.Dev {
 		err = e.recordLook(set, c.candidate.id, rec.Digest, o.Who, o.Questions)
+	}
+	if err == nil {
+		err = e.storeRecord(c.candidate.id, rec, val.LiveRecord, val.Verdict, val.Candidate.Times)
 	}
 	return val, errors.Join(err, unlock())
 }

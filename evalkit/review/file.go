@@ -236,10 +236,13 @@ func (f *File) Encode(name string) ([]byte, error) {
 }
 
 // Save replaces the file at path durably; after a crash it holds the old decisions or the new.
-func (f *File) Save(path string) error {
+func (f *File) Save(path string) error { return f.Write(nil, path) }
+
+// Write is Save through fsys.
+func (f *File) Write(fsys *disk.FS, path string) error {
 	data, err := f.Encode(path)
 	if err != nil {
 		return fmt.Errorf("write review file: %w", err)
 	}
-	return (&disk.FS{}).WriteFile(path, data)
+	return fsys.WriteFile(path, data)
 }
