@@ -46,7 +46,7 @@ func LedgerPath(path string) string {
 
 // ReadLedger reads the ledger at path; a missing file is an empty ledger. A damaged line is an
 // error with its number. A last line without its line break is a write that a crash cut short
-// and is left out, as RecordLook will overwrite nothing and start a line of its own.
+// and is left out; RecordLook removes it.
 func ReadLedger(path string) (*Ledger, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +95,12 @@ func RecordLook(fsys *disk.FS, path string, look Look) (err error) {
 	}
 	line = append(line, '\n')
 	if old, err := os.ReadFile(path); err == nil && len(old) > 0 && old[len(old)-1] != '\n' {
-		line = append([]byte{'\n'}, line...) // after a line that a crash cut short
+		whole := bytes.LastIndexByte(old, '\n') + 1
+		if json.Valid(old[whole:]) {
+			line = append([]byte{'\n'}, line...) // an editor left out the line break
+		} else if err := fsys.WriteFile(path, old[:whole]); err != nil { // a crash cut the line short
+			return err
+		}
 	}
 	f, err := fsys.Append(path)
 	if err != nil {
