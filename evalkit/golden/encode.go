@@ -93,6 +93,12 @@ func members(ms []Member) []memberJSON {
 	return out
 }
 
+// MarshalJSON writes the set as Encode("json") does; read it back with Parse.
+func (s *Set) MarshalJSON() ([]byte, error) { return s.encodeJSON() }
+
+// MarshalJSON writes the question as a line of Encode("jsonl") does.
+func (q Question) MarshalJSON() ([]byte, error) { return marshal(q.json()) }
+
 func (q *Question) json() questionJSON {
 	j := questionJSON{
 		ID: q.ID, Question: q.Question, Answerable: q.Answerable, Slice: slices.Clone(q.Slice),

@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -318,6 +319,20 @@ func TestEncodeRoundTrip(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A set and a question inside other JSON keep the shape of the file.
+func TestMarshalJSON(t *testing.T) {
+	s := mustParse(t, "g.jsonl", `{"id":"a","question":"b","answerable":true,"gold":[{"doc":"a.md","section":""}]}`)
+	data, err := json.Marshal(map[string]any{"set": s, "question": s.Questions[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := `{"id":"a","question":"b","answerable":true,"gold":[{"doc":"a.md","section":""}]}`
+	want := `{"question":` + q + `,"set":{"schema":"assay.golden/v1","name":"g","version":1,"questions":[` + q + `]}}`
+	if string(data) != want {
+		t.Errorf("got  %s\nwant %s", data, want)
+	}
 }
 
 func TestLoad(t *testing.T) {

@@ -24,12 +24,12 @@ const (
 
 // Set is one golden set. Questions are in file order.
 type Set struct {
-	Schema    string     `json:"schema"`
-	Name      string     `json:"name"`
-	Version   int        `json:"version"` // from 1
-	Notes     string     `json:"notes,omitempty"`
-	Questions []Question `json:"questions"`
-	Path      string     `json:"-"` // file it was read from, as named by the caller
+	Schema    string
+	Name      string
+	Version   int // from 1
+	Notes     string
+	Questions []Question
+	Path      string // file it was read from, as named by the caller
 }
 
 // Question is what a user asks, with its labels.
