@@ -77,7 +77,7 @@ type evalCmd struct {
 // evalJSON is an evaluation and the verdict on it.
 type evalJSON struct {
 	*evalkit.Evaluation
-	Record  string           `json:"record"`
+	Run     string           `json:"run"` // id of the stored record
 	Verdict *verdict.Verdict `json:"verdict"`
 }
 
@@ -257,10 +257,10 @@ type promoteCmd struct {
 }
 
 type promoteJSON struct {
-	Schema  string `json:"schema"`
-	Live    string `json:"live"`
-	Changed bool   `json:"changed"`
-	*verdict.Verdict
+	Schema  string           `json:"schema"`
+	Live    string           `json:"live"`
+	Changed bool             `json:"changed"`
+	Verdict *verdict.Verdict `json:"verdict"` // null for an override of a build without one
 }
 
 func (c *promoteCmd) Run(a *app) error {
@@ -305,15 +305,21 @@ func (c *promoteCmd) run(a *app, e *engine.Engine, s engine.Settings) error {
 	}
 	changed, err := e.PromoteWith(a.ctx, build, v, o)
 	if err != nil {
-		var exit error
-		if errors.Is(err, engine.ErrNotAccepted) && v != nil && v.Verdict != verdict.Accept {
+		if !errors.Is(err, engine.ErrNotAccepted) || v == nil || v.Verdict == verdict.Accept {
+			return err
+		}
+		live, lerr := e.LiveID()
+		if lerr != nil {
+			return lerr
+		}
+		if a.cli.JSON {
+			if err := a.printJSON(promoteJSON{"assay.promote/v1", live, false, v}); err != nil {
+				return err
+			}
+		} else {
 			a.printVerdict(v)
-			exit = verdictExit(v)
 		}
-		if exit != nil {
-			return exit
-		}
-		return err
+		return verdictExit(v)
 	}
 	id, err := e.Resolve(build)
 	if err != nil {
@@ -342,12 +348,12 @@ type upCmd struct {
 }
 
 type upJSON struct {
-	Schema   string `json:"schema"`
-	Build    string `json:"build"`
-	Existed  bool   `json:"existed"`
-	Live     string `json:"live"`
-	Promoted bool   `json:"promoted"`
-	*verdict.Verdict
+	Schema   string           `json:"schema"`
+	Build    string           `json:"build"`
+	Existed  bool             `json:"existed"`
+	Live     string           `json:"live"`
+	Promoted bool             `json:"promoted"`
+	Verdict  *verdict.Verdict `json:"verdict"`
 }
 
 func (c *upCmd) Run(a *app) error {
