@@ -11,6 +11,7 @@ import (
 	"github.com/seed792a4543/assay/engine/answer"
 	evalanswer "github.com/seed792a4543/assay/evalkit/answer"
 	"github.com/seed792a4543/assay/evalkit/golden"
+	"github.com/seed792a4543/assay/evalkit/judge"
 	"github.com/seed792a4543/assay/index/lexical"
 )
 
@@ -143,5 +144,46 @@ func TestHomestore(t *testing.T) {
 				t.Errorf("wrongly refused: %.3f, above 0.30", v)
 			}
 		})
+	}
+}
+
+// The answers that copied the right sentences are faithful by construction, so they calibrate
+// the number rule on real text: it must accept them all and catch every changed number and
+// unit. What it cannot see is known as well.
+func TestHomestoreCalibration(t *testing.T) {
+	set, docs, jobs := homestoreJobs(t, 5)
+	records, err := answer.RunAll(t.Context(), jobs, homestoreAnswerer(t, docs), answer.RunOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var verified []judge.Item
+	for i := range records {
+		q := set.Find(records[i].Question)
+		g, err := evalanswer.Grade(q, &records[i], docs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q.Split == golden.Dev && g.Outcome == evalanswer.Answered && g.AllFacts() {
+			verified = append(verified, judge.Item{ID: q.ID, Question: q.Question, Context: records[i].Context(), Answer: records[i].Answer})
+		}
+	}
+	r, err := judge.Calibrate(t.Context(), judge.Rule{}, judge.Calibration(verified), judge.Options{Required: []judge.Kind{judge.Number, judge.Unit, judge.Injection}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(r.Line())
+	for _, k := range r.Kinds {
+		t.Logf("%s: %s", k.Kind, k.Rate)
+		if k.Kind == judge.Number || k.Kind == judge.Unit {
+			if k.Rate.N < 29 || k.Rate.Count < k.Rate.N {
+				t.Errorf("%s: caught %s, want all of 29 or more", k.Kind, k.Rate)
+			}
+		}
+		if k.Kind == judge.Added && k.Rate.Count > 0 {
+			t.Errorf("%s: caught %s, though the sentences hold no number", k.Kind, k.Rate)
+		}
+	}
+	if r.Accepted.Count != r.Accepted.N || !r.Qualified {
+		t.Errorf("accepted %s, qualified for numbers and units: %v %v", r.Accepted, r.Qualified, r.Reasons)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/seed792a4543/assay/evalkit/answer"
 )
@@ -186,21 +187,29 @@ var nameForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\p{Lu}[\p{L}\p{N}-]*(?: \p{Lu}[\p{L}\p{N}-]*)*`)
 })
 
-// names returns the names of a text: capitalised words that do not only open a sentence.
+// names returns the names of a text: capitalised words inside a sentence, not those that open
+// a sentence, a list item, a table cell or a quotation, where any word has a capital.
 func names(text string) []string {
 	var out []string
 	for _, m := range nameForm().FindAllStringIndex(text, -1) {
 		s := text[m[0]:m[1]]
-		before := strings.TrimRight(text[:m[0]], " *_|-#>\"“(")
-		opens := before == "" || strings.ContainsAny(before[len(before)-1:], ".!?:\n;]")
-		if opens && !strings.Contains(s, " ") || len(s) < 3 || currencyName(s) {
+		if len(s) < 3 || currencyName(s) || opensSentence(text[:m[0]]) || slices.Contains(out, s) {
 			continue
 		}
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
+		out = append(out, s)
 	}
 	return out
+}
+
+// opensSentence reports whether what follows the text before it opens a sentence or the like:
+// only after a small letter, a digit or a comma and a single blank it does not.
+func opensSentence(before string) bool {
+	rest, ok := strings.CutSuffix(before, " ")
+	if !ok || rest == "" {
+		return true
+	}
+	r, _ := utf8.DecodeLastRuneInString(rest)
+	return !unicode.IsLower(r) && !unicode.IsDigit(r) && r != ','
 }
 
 func currencyName(s string) bool { return s == "VND" || s == "USD" || s == "EUR" }
@@ -312,7 +321,7 @@ func mutateSubject(it Item) (string, string, bool) {
 	for _, n := range quantities(it.Answer) {
 		for _, c := range inContext {
 			if c.Kind != answer.Quantity || c.Weak || c.Range || n.Range || c.Unit != n.Unit || c.Unit == "" || c.Readings[0] == n.Readings[0] ||
-				strings.ContainsAny(c.Text, "\n") {
+				!digits(c.Text) || !digits(n.Text) {
 				continue
 			}
 			changed := it.Answer[:n.Start] + c.Text + it.Answer[n.End:]
@@ -324,6 +333,9 @@ func mutateSubject(it Item) (string, string, bool) {
 	}
 	return "", "", false
 }
+
+// digits reports whether a number is written in digits.
+func digits(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 
 // besideNumber reports whether a sentence of the context holds the number with most words of
 // the changed sentence.
