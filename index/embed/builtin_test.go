@@ -170,12 +170,13 @@ func TestNeedsRefit(t *testing.T) {
 		want bool
 	}{
 		{"the same", b.Measure(sampleTexts(120)), false},
-		{"grown by half", Drift{Texts: 180, Tokens: 100}, false},
-		{"grown by more", Drift{Texts: 181, Tokens: 100}, true},
-		{"shrunk", Drift{Texts: 79, Tokens: 100}, true},
+		{"grown by a quarter", Drift{Texts: 150, Tokens: 1000}, false},
+		{"grown by more", Drift{Texts: 151, Tokens: 1000}, true},
+		{"shrunk by a fifth", Drift{Texts: 96, Tokens: 1000}, false},
+		{"shrunk by more", Drift{Texts: 95, Tokens: 1000}, true},
 		{"too small now", Drift{Texts: 49}, true},
-		{"3 points unknown", Drift{Texts: 120, Tokens: 100, Unknown: 3}, false},
-		{"4 points unknown", Drift{Texts: 120, Tokens: 100, Unknown: 4}, true},
+		{"half a point unknown", Drift{Texts: 120, Tokens: 1000, Unknown: 5}, false},
+		{"more unknown", Drift{Texts: 120, Tokens: 1000, Unknown: 6}, true},
 	} {
 		if got := b.NeedsRefit(tt.d); got != tt.want {
 			t.Errorf("%s: NeedsRefit(%+v) = %v", tt.name, tt.d, got)

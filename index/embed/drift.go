@@ -9,8 +9,8 @@ type Drift struct {
 
 // The bounds of NeedsRefit; docs/embedders.md has the measurement.
 const (
-	refitGrowth  = 1.5
-	refitUnknown = 0.03
+	refitGrowth  = 1.25
+	refitUnknown = 0.005
 )
 
 // Measure counts how many of the terms of texts the model knows. Texts is len(texts).
@@ -31,9 +31,9 @@ func (b *Builtin) Measure(texts []string) Drift {
 }
 
 // NeedsRefit reports whether the model should be fitted again rather than new texts folded
-// into it: the collection has grown or shrunk by more than half, or the share of term
-// occurrences unknown to the model exceeds its share at the fit by more than 3 points, or the
-// collection has crossed MinTexts.
+// into it: the collection is more than 1.25 times as large as at the fit or less than 0.8
+// times, or the share of term occurrences unknown to the model exceeds its share at the fit by
+// more than half a point, or the collection has crossed MinTexts.
 func (b *Builtin) NeedsRefit(d Drift) bool {
 	if b.o.Parts == "words" {
 		return false

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSmallCorpora prints what docs/embedders.md says about MinTexts and NeedsRefit. It judges
-// nothing and runs only where ASSAY_STUDY is embed.
+// TestSmallCorpora prints what docs/embedders.md says about MinTexts. It judges nothing and
+// runs only where ASSAY_STUDY is embed.
 func TestSmallCorpora(t *testing.T) {
 	if os.Getenv("ASSAY_STUDY") != "embed" {
 		t.Skip("set ASSAY_STUDY=embed to run the study")
@@ -40,6 +40,17 @@ func TestSmallCorpora(t *testing.T) {
 			t.Logf("%-10s texts %3d queries %4.0f: lexical %.4f, hybrid words %+.4f, latent %+.4f, both %+.4f", name, n, queries,
 				lex/queries, (words-lex)/queries, (latent-lex)/queries, (both-lex)/queries)
 		}
+	}
+}
+
+// TestFoldingIn prints what docs/embedders.md says about NeedsRefit, as TestSmallCorpora.
+func TestFoldingIn(t *testing.T) {
+	if os.Getenv("ASSAY_STUDY") != "embed" {
+		t.Skip("set ASSAY_STUDY=embed to run the study")
+	}
+	ctx := context.Background()
+	for _, name := range []string{"cranfield", "cisi"} {
+		all := load(t, name)
 		for _, percent := range []int{25, 40, 50, 67, 80, 90, 100} {
 			part := all.subset(func(i int) bool { return i*37%100 < percent })
 			b, err := FitBuiltin(ctx, part.texts, BuiltinOptions{Parts: "latent", Tokenize: english(t)})
