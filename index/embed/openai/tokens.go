@@ -10,8 +10,8 @@ const perText = 2
 
 // EstimateTokens returns a cautious estimate of the number of tokens of text, the two that
 // models add included: one for every 4 letters of an ASCII word (begun), every 2 digits, every
-// other ASCII sign and every rune beyond ASCII; white space is free. English prose is
-// overestimated by a third or so; unusual scripts may be underestimated.
+// other ASCII sign and every rune beyond ASCII; white space is free. It is meant to
+// be too high for prose; rare scripts and emoji, of several tokens a rune, may be underestimated.
 func EstimateTokens(text string) int {
 	n := perText
 	for len(text) > 0 {
