@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 
 	"github.com/seed792a4543/assay/index"
 	"github.com/seed792a4543/assay/index/embed"
@@ -83,9 +84,21 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, stats
 		}
 		source = cache
 	}
-	rows, err := source.Embed(ctx, texts, index.KindDocument)
-	if err == nil && len(rows) != len(texts) {
+	// Chunks without text of their own have no vector; servers refuse empty texts.
+	var ask []string
+	var at []int
+	for i, text := range texts {
+		if strings.TrimSpace(text) != "" {
+			ask, at = append(ask, text), append(at, i)
+		}
+	}
+	rows := make([][]float32, len(texts))
+	got, err := source.Embed(ctx, ask, index.KindDocument)
+	if err == nil && len(got) != len(ask) {
 		err = errors.New("the embedder returned another number of vectors than it was given texts")
+	}
+	for i := range min(len(got), len(at)) {
+		rows[at[i]] = got[i]
 	}
 	return embedder, rows, err
 }
