@@ -25,6 +25,7 @@ type commands struct {
 	Score   scoreCmd   `cmd:"" help:"Score TREC files as trec_eval does."`
 	Import  importCmd  `cmd:"" help:"Make a project from a BEIR or TREC folder."`
 	Export  exportCmd  `cmd:"" help:"Write golden set and run for trec_eval, BEIR, ranx or ragas."`
+	Schema  schemaCmd  `cmd:"" help:"Print the JSON Schema of the settings, golden or policy file."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

@@ -22,7 +22,6 @@ type goldenCmd struct {
 	Review goldenReviewCmd `cmd:"" help:"Decide on the questions that changed between two builds."`
 	Import goldenImportCmd `cmd:"" help:"Make draft questions from ragas JSONL."`
 	Export goldenExportCmd `cmd:"" help:"Write the set in another format."`
-	Schema goldenSchemaCmd `cmd:"" help:"Print the JSON Schema of golden files."`
 }
 
 // goldenFlags are what every golden command needs: the set and the documents it is about.
@@ -228,11 +227,4 @@ func writeGolden(set *golden.Set, path string) error {
 	} else {
 		return err
 	}
-}
-
-type goldenSchemaCmd struct{}
-
-func (c *goldenSchemaCmd) Run(a *app) error {
-	_, err := a.stdout.Write(golden.JSONSchema())
-	return err
 }
