@@ -64,9 +64,16 @@ func TestReport(t *testing.T) {
 		want(t, table, answer.LineWrongRefusal, 27, 27)
 		want(t, table, answer.LineWrongHad, 26, 26)
 		want(t, table, answer.LineWrongHadNot, 1, 1)
+		limits := answer.Limits{CorrectRefusal: new(0.8), WrongRefusal: new(0.1)}
+		if b := table.Check(limits); len(b) != 1 || !strings.HasPrefix(b[0], "wrong_refusal: 27/27") {
+			t.Errorf("always refusing breaks %q, want the limit of wrong refusals", b)
+		}
 		table = report(t, s, talker, nil)
 		want(t, table, answer.LineCorrectRefusal, 0, 5)
 		want(t, table, answer.LineWrongRefusal, 0, 27)
+		if b := table.Check(limits); len(b) != 1 || !strings.HasPrefix(b[0], "correct_refusal: 0/5") {
+			t.Errorf("never refusing breaks %q, want the limit of correct refusals", b)
+		}
 		want(t, table, answer.LineFactsRetrieved, 26, 26)
 		want(t, table, answer.LineFacts, 27, 27)
 	})
@@ -83,6 +90,9 @@ func TestReport(t *testing.T) {
 		want(t, table, answer.LineFacts, 1, 2)
 		if table.Complete || table.SystemErrors != 1 || table.HarnessErrors != 1 {
 			t.Errorf("complete %v, errors %d and %d", table.Complete, table.SystemErrors, table.HarnessErrors)
+		}
+		if b := table.Check(answer.Limits{}); len(b) != 1 || !strings.Contains(b[0], "incomplete") {
+			t.Errorf("an incomplete run passes: %q", b)
 		}
 		if !strings.Contains(table.Text(), "incomplete") {
 			t.Errorf("the table does not say that it is incomplete:\n%s", table.Text())
