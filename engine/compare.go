@@ -82,8 +82,8 @@ func (e *Engine) compareReaders(ctx context.Context, a, b *reader, set *golden.S
 		return nil, fmt.Errorf("build %s: %w", b.id, err)
 	}
 	return verdict.Compare(
-		verdict.Side{Name: a.id, Evaluation: left.Evaluation, Settings: a.settings.Flatten(), Run: left.Run},
-		verdict.Side{Name: b.id, Evaluation: right.Evaluation, Settings: b.settings.Flatten(), Run: right.Run},
+		verdict.Side{Name: a.id, Evaluation: left.Evaluation, Settings: a.recordedSettings(), Run: left.Run},
+		verdict.Side{Name: b.id, Evaluation: right.Evaluation, Settings: b.recordedSettings(), Run: right.Run},
 		policy, verdict.CompareOptions{Golden: set, CorpusCause: corpusCause(&compared{candidate: b, live: a})},
 	), nil
 }

@@ -33,6 +33,9 @@ type Options struct {
 	// Degrade lets a hybrid search answer from words alone when the vector retriever fails.
 	// Such a response is marked, and an evaluation never allows it.
 	Degrade bool
+	// External, if set, is asked for an index kept outside the store when a build is opened, which
+	// then answers in place of the build's own files; nil results leave those in place.
+	External func(c *Content) (*External, error)
 	// Verify says how a build's bytes are checked when it is opened.
 	Verify Verify
 	// LockWait is how long a writer waits for another one; 0 means 2 s.

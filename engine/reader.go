@@ -43,6 +43,7 @@ type reader struct {
 	vectors  *dense.Index // nil in mode lexical
 	lexical  *lexical.Index
 	embedder index.Embedder // nil in mode lexical
+	external *External      // nil: the build's own files answer
 	unuse    func() error
 
 	mu      sync.Mutex
@@ -62,6 +63,9 @@ func (s *store) openReader(id string, o Options) (*reader, error) {
 	r := &reader{id: id, dir: s.buildDir(id), unuse: unuse, filters: map[string]*index.Filter{}}
 	if err = r.openFiles(o); err == nil {
 		err = r.openModel(o)
+	}
+	if err == nil {
+		err = r.openExternal(o)
 	}
 	if err != nil {
 		if _, serr := os.Stat(r.dir); index.IsMissing(serr) {
@@ -252,7 +256,7 @@ func (r *reader) checkCounts() error {
 }
 
 func (r *reader) closeFiles() error {
-	var errs []error
+	errs := []error{r.closeExternal()}
 	if r.lexical != nil {
 		errs = append(errs, r.lexical.Close())
 	}
@@ -379,6 +383,7 @@ func (r *reader) view() *view {
 			return rows[0], nil
 		}
 	}
+	v.useExternal()
 	return v
 }
 
@@ -520,6 +525,13 @@ func (v *view) ranked(ctx context.Context, q Query, degrade bool, resp *Response
 		}
 		resp.Degraded = true
 		resp.Notes = append(resp.Notes, "degraded: the vector retriever failed, results are lexical only: "+vecErr.Error())
+	}
+	if err := v.complete(ctx); err != nil {
+		if !degrade || ctx.Err() != nil {
+			return nil, err
+		}
+		resp.Degraded = true
+		resp.Notes = append(resp.Notes, "degraded: hits may be missing: "+err.Error())
 	}
 	if noVector {
 		resp.Notes = append(resp.Notes, "no word of the query is known to the embedder: it has no vector, results are lexical only")

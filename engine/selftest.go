@@ -220,7 +220,7 @@ func (r *reader) withStaleLexical(rng *rand.Rand) *view {
 func (v *view) integrity(ctx context.Context, seed uint64) ([]string, error) {
 	var out []string
 	for _, check := range []func(context.Context, []uint32) (string, error){
-		v.checkCoverage, v.checkIdentity, v.checkRows, v.checkVectorSearch, v.checkTextSearch, v.checkPermissions,
+		v.checkCoverage, v.checkIdentity, v.checkRows, v.checkVectorSearch, v.checkTextSearch, v.checkPermissions, v.checkExternal,
 	} {
 		msg, err := check(ctx, v.sample(seed))
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -284,7 +285,7 @@ func (e *Engine) recordLook(set *golden.Set, build, record, who string, question
 func (e *Engine) record(r *reader, outcome *Outcome, c *compared, policy *verdict.Policy) (*evalkit.Record, error) {
 	rec := evalkit.NewRecord(outcome.Evaluation, outcome.Run)
 	rec.Code = Version()
-	rec.Settings = r.settings.Flatten()
+	rec.Settings = r.recordedSettings()
 	rec.Manifest = r.manifest.Digest
 	rec.PolicyDigest = policy.Digest()
 	rec.Environment = map[string]string{"go": runtime.Version(), "system": runtime.GOOS + "/" + runtime.GOARCH}
@@ -307,6 +308,7 @@ func (e *Engine) record(r *reader, outcome *Outcome, c *compared, policy *verdic
 			if f.Code == golden.CodeNoFacts {
 				continue // the evaluation counts them
 			}
+			f.Path = filepath.Base(f.Path) // a record names no folder of the machine
 			rec.Warnings = append(rec.Warnings, f.String())
 		}
 	}
