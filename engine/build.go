@@ -189,7 +189,7 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 	e.o.Progress(Progress{Stage: "index", Done: len(chunks), Total: len(chunks)})
 
 	if s.Embed.Kind != "none" {
-		if err := e.writeVectors(ctx, tmp, m, lexDocs, stats, s, given); err != nil {
+		if err := e.writeVectors(ctx, tmp, m, lexDocs, fitted(docs, chunks, s), stats, s, given); err != nil {
 			return nil, err
 		}
 	}
@@ -269,14 +269,33 @@ func (e *Engine) mend(tmp, final string, m *index.Manifest) error {
 	return e.fsys.RemoveAll(tmp)
 }
 
-// writeVectors embeds every chunk and stores the vectors and, if it was fitted, the model.
-func (e *Engine) writeVectors(ctx context.Context, tmp string, m *index.Manifest, chunks []lexical.Doc, stats lexical.Stats, s, given Settings) error {
+// fitted says which chunks a model may learn from; nil means all of them. With statistics per
+// label those are the chunks that everyone may read: a model of the others would show in the
+// scores of callers who may not read them.
+func fitted(docs *corpus.Collection, chunks []chunk.Chunk, s Settings) []bool {
+	if s.Lexical.Statistics != "per-label" {
+		return nil
+	}
+	open := make(map[corpus.DocumentID]bool, len(docs.Documents))
+	for i := range docs.Documents {
+		open[docs.Documents[i].ID] = len(docs.Documents[i].ACL) == 0
+	}
+	out := make([]bool, len(chunks))
+	for i := range chunks {
+		out[i] = open[chunks[i].Doc]
+	}
+	return out
+}
+
+// writeVectors embeds every chunk and stores the vectors and, if it was fitted on the chunks that
+// fit admits, the model.
+func (e *Engine) writeVectors(ctx context.Context, tmp string, m *index.Manifest, chunks []lexical.Doc, fit []bool, stats lexical.Stats, s, given Settings) error {
 	texts := make([]string, len(chunks))
 	for i := range chunks {
 		texts[i] = embeddedText(chunks[i])
 	}
 	e.o.Progress(Progress{Stage: "embed", Total: len(texts)})
-	embedder, rows, err := e.embedAll(ctx, tmp, texts, stats, s, given)
+	embedder, rows, err := e.embedAll(ctx, tmp, texts, fit, stats, s, given)
 	if err != nil {
 		return fmt.Errorf("embed: %w", err)
 	}

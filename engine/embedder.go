@@ -49,14 +49,23 @@ func builtinOptions(s Settings, analyzer string, terms func(string) []string) em
 }
 
 // embedAll returns the embedder of a build and the vector of each text. A model that is fitted
-// on the corpus is saved in the build's folder.
-func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, stats lexical.Stats, s, given Settings) (index.Embedder, [][]float32, error) {
+// on the corpus, or on the texts that fit admits, is saved in the build's folder.
+func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit []bool, stats lexical.Stats, s, given Settings) (index.Embedder, [][]float32, error) {
 	if e.o.Embedder == nil && s.Embed.Kind == "builtin" {
 		analyzer, err := lexical.NewAnalyzer(stats.Settings)
 		if err != nil {
 			return nil, nil, err
 		}
-		model, err := embed.FitBuiltin(ctx, texts, builtinOptions(s, stats.Analyzer, analyzer.Terms))
+		learn := texts
+		if fit != nil {
+			learn = make([]string, 0, len(texts))
+			for i, text := range texts {
+				if fit[i] {
+					learn = append(learn, text)
+				}
+			}
+		}
+		model, err := embed.FitBuiltin(ctx, learn, builtinOptions(s, stats.Analyzer, analyzer.Terms))
 		if err != nil {
 			return nil, nil, err
 		}
