@@ -487,35 +487,64 @@ func (c *content) chunkIndexed(ord uint32) lexical.Doc {
 	return indexedDoc(string(c.chunkID(ord)), c.docTitle(c.chunkDoc(ord)), c.chunkContext(ord), c.chunkText(ord))
 }
 
-func (c *content) chunkID(ord uint32) corpus.ChunkID {
+func (c *content) chunkID(ord uint32) corpus.ChunkID { return c.appendChunkID(new(arena), ord) }
+
+func (c *content) appendChunkID(a *arena, ord uint32) corpus.ChunkID {
 	s := c.chunkSpan(ord)
 	id := c.docID(c.chunkDoc(ord))
-	b := make([]byte, 0, len(id)+24)
+	b := a.room(len(id) + 42) // two signs and two numbers of at most 20 digits
 	b = append(append(b, id...), '#')
 	b = append(strconv.AppendInt(b, int64(s.Start), 10), '-')
-	return corpus.ChunkID(strconv.AppendInt(b, int64(s.End), 10))
+	return corpus.ChunkID(a.keep(strconv.AppendInt(b, int64(s.End), 10)))
 }
 
+// arena holds the strings of one response in few blocks, so that a hit does not cost an
+// allocation for each of its fields. A string taken from it keeps its block alive.
+type arena struct{ free []byte }
+
+// arenaBlock is the least a new block holds: the hits of a usual response fit into one or two.
+const arenaBlock = 4 << 10
+
+// room returns an empty slice with a capacity of n that keep turns into a string.
+func (a *arena) room(n int) []byte {
+	if cap(a.free) < n {
+		a.free = make([]byte, 0, max(n, arenaBlock))
+	}
+	return a.free[:0:n]
+}
+
+// keep makes b, which room returned and the caller filled, a string.
+func (a *arena) keep(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	a.free = a.free[len(b):len(b):cap(a.free)]
+	return mappedString(b)
+}
+
+// clone copies a string out of the mapped bytes.
+func (a *arena) clone(s string) string { return a.keep(append(a.room(len(s)), s...)) }
+
 // hit fills everything but rank, score and components.
-func (c *content) hit(ord uint32) index.Hit {
+func (c *content) hit(a *arena, ord uint32) index.Hit {
 	rec := c.chunk(ord)
 	d := int(le.Uint32(rec))
 	s := c.chunkSpan(ord)
 	h := index.Hit{
-		Chunk:      c.chunkID(ord),
-		Doc:        corpus.DocumentID(strings.Clone(c.docID(d))),
-		DocVersion: hex.EncodeToString(c.doc(d)[48:80]),
-		Section:    strings.Clone(c.sectionPath(d, int(le.Uint32(rec[4:])))),
-		Title:      strings.Clone(c.docTitle(d)),
+		Chunk:      c.appendChunkID(a, ord),
+		DocVersion: a.keep(hex.AppendEncode(a.room(64), c.doc(d)[48:80])),
+		Section:    a.clone(c.sectionPath(d, int(le.Uint32(rec[4:])))),
+		Title:      a.clone(c.docTitle(d)),
 		Start:      s.Start,
 		End:        s.End,
-		Text:       strings.Clone(c.docText(d)[s.Start:s.End]),
+		Text:       a.clone(c.docText(d)[s.Start:s.End]),
 	}
+	h.Doc = corpus.DocumentID(h.Chunk[:len(c.docID(d))])
 	if n := int(le.Uint32(rec[28:])); n > 0 {
 		first := int(le.Uint32(rec[24:]))
 		h.Sections = make([]string, n)
 		for i := range h.Sections {
-			h.Sections[i] = strings.Clone(c.sectionPath(d, int(le.Uint32(c.more[(first+i)*4:]))))
+			h.Sections[i] = a.clone(c.sectionPath(d, int(le.Uint32(c.more[(first+i)*4:]))))
 		}
 	}
 	return h

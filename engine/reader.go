@@ -362,7 +362,7 @@ type view struct {
 	text    func(ctx context.Context, q string, k int, f *index.Filter) ([]index.Candidate, error)
 	embed   func(ctx context.Context, text string) ([]float32, error)
 	filter  func(as []string) *index.Filter
-	hit     func(ord uint32) index.Hit
+	hit     func(a *arena, ord uint32) index.Hit
 	dropped func(ord uint32) bool // nil: none
 	row     func(ord uint32) []float32
 	chunks  int
@@ -453,8 +453,9 @@ func (v *view) search(ctx context.Context, q Query, degrade bool) (*Response, er
 	}
 	resp.Hits = make([]index.Hit, len(fused))
 	components := make([]index.Component, 0, 2*len(fused))
+	var a arena
 	for i, f := range fused {
-		h := v.hit(f.Ord)
+		h := v.hit(&a, f.Ord)
 		h.Rank, h.Score = i+1, f.Score
 		if f.Vector.Rank > 0 {
 			components = append(components, f.Vector)
@@ -465,7 +466,7 @@ func (v *view) search(ctx context.Context, q Query, degrade bool) (*Response, er
 			h.Lexical = &components[len(components)-1]
 		}
 		if next := v.r.successor(v.r.chunkDoc(f.Ord)); next >= 0 && v.r.docVisible(next, q.As) {
-			h.SupersededBy = corpus.DocumentID(strings.Clone(v.r.docID(next)))
+			h.SupersededBy = corpus.DocumentID(a.clone(v.r.docID(next)))
 		}
 		resp.Hits[i] = h
 	}

@@ -173,8 +173,8 @@ func (r *reader) withSwappedDocuments() *view {
 	slices.SortStableFunc(order, func(a, b int) int { return count[b] - count[a] })
 	a, b := order[0], order[1]
 	v := r.view()
-	v.hit = func(ord uint32) index.Hit {
-		h := r.hit(ord)
+	v.hit = func(mem *arena, ord uint32) index.Hit {
+		h := r.hit(mem, ord)
 		other := -1
 		switch r.chunkDoc(ord) {
 		case a:
@@ -281,7 +281,7 @@ func (v *view) checkCoverage(context.Context, []uint32) (string, error) {
 // checkIdentity: a hit's text is the slice of the document it names.
 func (v *view) checkIdentity(context.Context, []uint32) (string, error) {
 	for ord := range uint32(v.r.nchunks) {
-		h := v.hit(ord)
+		h := v.hit(new(arena), ord)
 		d := v.r.findDoc(h.Doc)
 		if d < 0 {
 			return fmt.Sprintf("chunk %s names a document that does not exist", h.Chunk), nil
