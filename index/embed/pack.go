@@ -18,7 +18,7 @@ import (
 // A pack is an immutable file of cached vectors; docs/format.md describes it. History of its
 // format: 1, the first.
 const (
-	packMagic  = "ASSAYVEC"
+	packMagic  = "ASSAYPCK"
 	packFormat = 1
 	packHeader = 8 + 4 + 4 + 4 + 4 // magic, format, dimension, count, checksum of header and keys
 	packPrefix = "pack-"
