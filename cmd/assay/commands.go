@@ -18,6 +18,9 @@ type commands struct {
 	Ask     askCmd     `cmd:"" help:"Answer a question from the live build, with sources."`
 	Answers answersCmd `cmd:"" help:"Answer all golden questions and grade the answers layer by layer."`
 	Judge   judgeCmd   `cmd:"" help:"Judges of answers."`
+	Serve   serveCmd   `cmd:"" help:"Serve searches, answers and review pages over HTTP."`
+	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Serve agents and editors by the Model Context Protocol."`
+	Report  reportCmd  `cmd:"" help:"Write a run and its verdict as one HTML file."`
 	Builds  buildsCmd  `cmd:"" help:"List, show, roll back or remove builds."`
 	Check   checkCmd   `cmd:"" help:"Verify everything in the store and name each fault."`
 	Golden  goldenCmd  `cmd:"" help:"Check, freeze, count or split the golden set."`
