@@ -317,6 +317,11 @@ func (e *Engine) writeVectors(ctx context.Context, tmp string, m *index.Manifest
 		m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d chunks have no word that the embedder knows and can be found by words only", unknown, len(rows)))
 	}
 	e.o.Progress(Progress{Stage: "embed", Done: len(texts), Total: len(texts)})
+	if fp.Kind == "openai" || fp.Kind == "command" {
+		if err := e.writeProbes(ctx, tmp, embedder); err != nil {
+			return err
+		}
+	}
 	return dense.Write(ctx, e.fsys, filepath.Join(tmp, vectorsFile), fp.Dimension, rows)
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/seed792a4543/assay/index"
+	"github.com/seed792a4543/assay/index/embed"
 )
 
 // Fault is one thing wrong with a store.
@@ -95,6 +96,13 @@ func check(ctx context.Context, s *store, o Options) (faults []Fault, notes []st
 	}
 	for _, t := range temps {
 		notes = append(notes, t+": left by an interrupted writer; the next writer removes it")
+	}
+	cache, err := embed.VerifyCache(ctx, s.cachePath())
+	if err != nil && !index.IsMissing(err) {
+		return faults, notes, err
+	}
+	for _, f := range cache.Faults {
+		notes = append(notes, f.Error()+": what is damaged counts as missing and is embedded again")
 	}
 	listing, err := os.ReadDir(s.dir)
 	if err != nil {

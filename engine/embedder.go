@@ -2,9 +2,13 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/seed792a4543/assay/index"
 	"github.com/seed792a4543/assay/index/embed"
@@ -121,11 +125,70 @@ func openEmbedder(dir string, s Settings, lex *lexical.Index, o Options) (index.
 		return embed.OpenBuiltin(filepath.Join(dir, embedderFile), builtinOptions(s, lex.Stats().Analyzer, lex.Terms))
 	}
 	if o.Embed != nil && o.Embed.Kind == s.Embed.Kind {
-		s.Embed = *o.Embed
+		if o.ownEmbedder {
+			s.Embed = s.Embed.reached(*o.Embed)
+		} else {
+			s.Embed = *o.Embed
+		}
 	}
 	embedder, err := externalEmbedder(s, o)
 	if err != nil {
 		return nil, err
 	}
 	return embedder, embed.Prepare(context.Background(), embedder)
+}
+
+// probesFile holds the vectors of a few fixed texts, by which a model that changed behind its
+// name is noticed.
+const probesFile = "probes.json"
+
+func (e *Engine) writeProbes(ctx context.Context, dir string, embedder index.Embedder) error {
+	rows, err := embed.Probe(ctx, embedder)
+	if err != nil {
+		return fmt.Errorf("probe the model: %w", err)
+	}
+	data, err := encode(rows)
+	if err != nil {
+		return err
+	}
+	return e.fsys.WriteFile(filepath.Join(dir, probesFile), data)
+}
+
+// watchModel embeds the probes of r's build again, in the background, and logs those that moved.
+func (e *Engine) watchModel(r *reader) {
+	if !e.o.WatchModel || r.embedder == nil {
+		return
+	}
+	data, err := os.ReadFile(filepath.Join(r.dir, probesFile))
+	if err != nil || !r.acquire() {
+		return // builds with a fitted model have no probes
+	}
+	go func() {
+		defer e.done(r)
+		var then [][]float32
+		if err := json.Unmarshal(data, &then); err != nil {
+			return // the digests find a damaged file
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		now, err := embed.Probe(ctx, r.embedder)
+		if err != nil {
+			e.o.Log.Warn("the embedding model cannot be probed", "build", r.id, "error", err.Error())
+			return
+		}
+		for _, m := range embed.CompareProbes(then, now, 0) {
+			e.o.Log.Warn("the embedding model has changed since the build: rebuild it", "build", r.id, "probe", m.Text, "cosine", m.Cosine)
+		}
+	}()
+}
+
+// reached returns the embedder that s names, as the manifest of a build keeps it, with what the
+// settings of today say about reaching it. A key is used for the server it was given for alone.
+func (s EmbedSettings) reached(today EmbedSettings) EmbedSettings {
+	if s.URL == today.URL {
+		s.KeyEnv = today.KeyEnv
+	}
+	s.Batch, s.Concurrency, s.Timeout, s.Tries, s.NoCache = today.Batch, today.Concurrency, today.Timeout, today.Tries, today.NoCache
+	s.Path, s.Keys, s.Queries, s.QueriesKeys = today.Path, today.Keys, today.Queries, today.QueriesKeys
+	return s
 }

@@ -38,6 +38,9 @@ type Options struct {
 	External func(c *Content) (*External, error)
 	// Verify says how a build's bytes are checked when it is opened.
 	Verify Verify
+	// WatchModel embeds a few fixed texts again whenever a build is opened, in the background,
+	// and logs a warning if the model behind a server or program has changed since the build.
+	WatchModel bool
 	// LockWait is how long a writer waits for another one; 0 means 2 s.
 	LockWait time.Duration
 	// Refresh is how often LIVE is looked at, so that what another process promotes is served;
@@ -56,6 +59,9 @@ type Options struct {
 	Now func() time.Time
 
 	fsys *disk.FS // changes are counted or failed here by tests
+	// ownEmbedder asks each build's queries of the embedder that its own settings name, although
+	// Embed names another of that kind: a build is compared with one of another model as it was.
+	ownEmbedder bool
 }
 
 // Verify says how a build's checksums are treated at opening.
@@ -167,6 +173,7 @@ func (e *Engine) refresh() error {
 		}
 		old := e.live
 		e.live = r
+		e.watchModel(r)
 		if old != nil {
 			return old.close()
 		}
@@ -281,11 +288,22 @@ func (e *Engine) QueryBuild(ctx context.Context, build string, q Query) (*Respon
 
 // openBuild opens a build by what a user calls it; the caller closes it.
 func (e *Engine) openBuild(name string) (*reader, error) {
+	return e.openWith(name, e.o)
+}
+
+// openOwn is openBuild with the embedder that the build's own settings name, for comparisons.
+func (e *Engine) openOwn(name string) (*reader, error) {
+	o := e.o
+	o.ownEmbedder = true
+	return e.openWith(name, o)
+}
+
+func (e *Engine) openWith(name string, o Options) (*reader, error) {
 	id, err := e.resolve(name)
 	if err != nil {
 		return nil, err
 	}
-	return e.openReader(id, e.o)
+	return e.openReader(id, o)
 }
 
 // Resolve returns the id of the build that name stands for: an id, the beginning of one (at

@@ -24,7 +24,7 @@ type answersCmd struct {
 	Concurrency int    `default:"2" help:"Questions at a time."`
 	Fresh       bool   `help:"Ask again what an interrupted run has answered."`
 	Cases       bool   `help:"Print the answers that a person should read."`
-	Reviews     string `help:"Decisions of people on single answers (YAML)." placeholder:"FILE"`
+	Reviews     string `help:"Decisions of people on single answers (JSON)." placeholder:"FILE"`
 	Records     string `help:"Write every answer with its context to this file (JSON lines)." placeholder:"FILE"`
 	Claims      string `help:"Score recorded runs with annotated claims (a workbook file); nothing is asked." placeholder:"FILE"`
 	Collection  string `help:"A bundled collection: workbook, or homestore in a temporary store." placeholder:"NAME"`
