@@ -365,6 +365,7 @@ type view struct {
 	hit     func(a *arena, ord uint32) index.Hit
 	dropped func(ord uint32) bool // nil: none
 	row     func(ord uint32) []float32
+	reorder reorderer // in sweeps alone; see RerankChat
 	chunks  int
 }
 
@@ -453,6 +454,7 @@ func (v *view) search(ctx context.Context, q Query, degrade bool) (*Response, er
 	}
 	resp.Hits = make([]index.Hit, len(fused))
 	components := make([]index.Component, 0, 2*len(fused))
+	visible := func(doc int) bool { return v.r.docVisible(doc, q.As) }
 	var a arena
 	for i, f := range fused {
 		h := v.hit(&a, f.Ord)
@@ -465,7 +467,7 @@ func (v *view) search(ctx context.Context, q Query, degrade bool) (*Response, er
 			components = append(components, f.Lexical)
 			h.Lexical = &components[len(components)-1]
 		}
-		if next := v.r.successor(v.r.chunkDoc(f.Ord)); next >= 0 && v.r.docVisible(next, q.As) {
+		if next := v.r.supersededBy(v.r.chunkDoc(f.Ord), visible); next >= 0 {
 			h.SupersededBy = corpus.DocumentID(a.clone(v.r.docID(next)))
 		}
 		resp.Hits[i] = h
@@ -540,5 +542,5 @@ func (v *view) ranked(ctx context.Context, q Query, degrade bool, resp *Response
 	if q.Mode != "vector" && len(lex) == 0 && len(v.r.lexical.Terms(q.Text)) == 0 {
 		resp.Notes = append(resp.Notes, "the query has no searchable words: lexical results are empty")
 	}
-	return hybrid.Fuse(vec, lex, s), nil
+	return v.rerank(ctx, q, hybrid.Fuse(vec, lex, s))
 }

@@ -33,6 +33,7 @@ type Settings struct {
 	Embed   EmbedSettings    `yaml:"embed" json:"embed"`
 	Lexical lexical.Settings `yaml:"lexical" json:"lexical"`
 	Hybrid  hybrid.Settings  `yaml:"hybrid" json:"hybrid"`
+	Rerank  RerankSettings   `yaml:"rerank" json:"rerank,omitzero"`
 	Golden  string           `yaml:"golden" json:"golden,omitempty"` // path, relative to the settings file
 	Policy  *verdict.Policy  `yaml:"-" json:"-"`                     // nil: DefaultPolicy
 	Answer  AnswerSettings   `yaml:"answer" json:"answer"`
@@ -108,6 +109,7 @@ func (s Settings) WithDefaults() Settings {
 	s.Chunk = s.Chunk.WithDefaults()
 	s.Lexical = s.Lexical.WithDefaults()
 	s.Hybrid = s.Hybrid.WithDefaults()
+	s.Rerank = s.Rerank.WithDefaults()
 	if s.Embed.Kind == "none" {
 		s.Hybrid.Mode = "lexical"
 	}
@@ -151,7 +153,7 @@ func (s Settings) Validate() error {
 	if s.Answer.K < 0 || s.Answer.K > 100 {
 		errs = append(errs, badInput("answer.k is %d, the range is 1 to 100", s.Answer.K))
 	}
-	for _, err := range []error{s.Chunk.Validate(), s.Lexical.Validate(), s.Hybrid.Validate()} {
+	for _, err := range []error{s.Chunk.Validate(), s.Lexical.Validate(), s.Hybrid.Validate(), s.Rerank.Validate()} {
 		if err != nil {
 			errs = append(errs, badInput("%v", err))
 		}
