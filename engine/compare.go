@@ -30,11 +30,11 @@ func (e *Engine) Compare(ctx context.Context, base, candidate string, set *golde
 	if err := with.applyPolicy(policy); err != nil {
 		return nil, err
 	}
-	a, err := e.openBuild(base)
+	a, err := e.openOwn(base)
 	if err != nil {
 		return nil, err
 	}
-	b, err := e.openBuild(candidate)
+	b, err := e.openOwn(candidate)
 	if err != nil {
 		return nil, errors.Join(err, a.close())
 	}

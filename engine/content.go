@@ -369,8 +369,29 @@ func (c *content) docText(i int) string {
 	return mappedString(c.text[off : off+le.Uint64(rec[88:])])
 }
 
-// successor returns the document that supersedes i, or -1.
+// successor returns the last document by id that supersedes i, or -1.
 func (c *content) successor(i int) int { return int(le.Uint32(c.doc(i)[112:])) - 1 }
+
+// supersededBy returns the last document by id that supersedes i and that visible admits, or -1:
+// a replacement that the caller may not read must not hide another one.
+func (c *content) supersededBy(i int, visible func(doc int) bool) int {
+	last := c.successor(i)
+	if last < 0 || visible(last) {
+		return last
+	}
+	id := corpus.DocumentID(c.docID(i))
+	for next := last - 1; next >= 0; next-- {
+		names := c.str(c.doc(next)[32:])
+		if len(names) <= len(id) || !visible(next) {
+			continue
+		}
+		var olds []corpus.DocumentID
+		if json.Unmarshal([]byte(names), &olds) == nil && slices.Contains(olds, id) {
+			return next
+		}
+	}
+	return -1
+}
 
 func (c *content) sectionPath(doc, section int) string {
 	first := int(le.Uint32(c.doc(doc)[104:]))

@@ -125,6 +125,9 @@ func (e *Engine) evaluate(ctx context.Context, r *reader, v *view, set *golden.S
 	if err != nil {
 		return nil, err
 	}
+	for _, sk := range r.manifest.Corpus.Skipped {
+		docs.Skipped = append(docs.Skipped, corpus.Skipped{Path: sk.Path, Reason: sk.Reason})
+	}
 	var report *golden.Report
 	if !o.otherCorpus {
 		if report, err = preflight(set, docs, o); err != nil {

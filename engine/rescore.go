@@ -16,11 +16,11 @@ func (e *Engine) Rescore(ctx context.Context, base, candidate string, set *golde
 		return nil, err
 	}
 	o = o.withDefaults()
-	a, err := e.openBuild(base)
+	a, err := e.openOwn(base)
 	if err != nil {
 		return nil, err
 	}
-	b, err := e.openBuild(candidate)
+	b, err := e.openOwn(candidate)
 	if err != nil {
 		return nil, errors.Join(err, a.close())
 	}

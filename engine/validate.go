@@ -133,7 +133,9 @@ func (e *Engine) openCompared(id string, policy *verdict.Policy) (*compared, err
 		if id == "" {
 			return nil
 		}
-		if *to, err = e.openReader(id, e.o); err != nil {
+		o := e.o
+		o.ownEmbedder = to != &c.candidate
+		if *to, err = e.openReader(id, o); err != nil {
 			return fmt.Errorf("%s build %s: %w", name, id, err)
 		}
 		return nil

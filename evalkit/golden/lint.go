@@ -33,6 +33,7 @@ const (
 	CodeNotReadable      = "gold-not-readable"
 	CodeForbiddenGold    = "gold-forbidden"
 	CodeForbiddenMissing = "forbidden-missing"
+	CodeSuperseded       = "gold-superseded"
 	CodeTooManyGroups    = "more-groups-than-cutoff"
 	CodeNearDuplicate    = "near-duplicate"
 	CodeAcrossSplit      = "near-duplicate-across-split"
@@ -156,6 +157,8 @@ type linter struct {
 	o      PreflightOptions
 	report *Report
 
+	newer map[corpus.DocumentID][]*corpus.Document // by the document they supersede; nil until asked for
+
 	noFacts int // answerable questions without facts
 	deep    int // questions with more gold documents than the cutoff
 }
@@ -255,6 +258,7 @@ func (l *linter) question(q *Question) (overlap float64, ok bool) {
 			text.WriteString(sectionText(doc, section))
 			text.WriteByte('\n')
 		}
+		l.superseded(q, g)
 		if found && !readable {
 			l.add(Error, CodeNotReadable, q, g[0].Line, "its caller (as: %s) may read none of the gold %s: it cannot be won, add the label or change the gold", orNone(q.As), g[0])
 		}
@@ -264,6 +268,43 @@ func (l *linter) question(q *Question) (overlap float64, ok bool) {
 	}
 	l.facts(q, text.String())
 	return WordOverlap(q.Question, text.String()), true
+}
+
+// superseded warns where all of a group's gold is in documents that a newer one replaces, as far
+// as the question's caller can know: a right section of the wrong year is a wrong answer.
+func (l *linter) superseded(q *Question, g Group) {
+	var first *corpus.Document
+	for _, m := range g {
+		newer := l.replacement(m.Doc, q.As)
+		if newer == nil {
+			return
+		}
+		if first == nil {
+			first = newer
+		}
+	}
+	if first != nil {
+		l.add(Warning, CodeSuperseded, q, g[0].Line, "gold %s is superseded by %s: move the gold, or list both, unless the question is about the past", g[0], first.ID)
+	}
+}
+
+// replacement returns a document that supersedes id and that a caller with these labels may read.
+func (l *linter) replacement(id corpus.DocumentID, as []string) *corpus.Document {
+	if l.newer == nil {
+		l.newer = map[corpus.DocumentID][]*corpus.Document{}
+		for i := range l.docs.Documents {
+			d := &l.docs.Documents[i]
+			for _, old := range d.Supersedes {
+				l.newer[old] = append(l.newer[old], d)
+			}
+		}
+	}
+	for _, d := range l.newer[id] {
+		if corpus.Visible(d.ACL, as) {
+			return d
+		}
+	}
+	return nil
 }
 
 func orNone(as []string) string {
