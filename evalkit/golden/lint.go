@@ -158,6 +158,7 @@ type linter struct {
 	report *Report
 
 	newer map[corpus.DocumentID][]*corpus.Document // by the document they supersede; nil until asked for
+	old   []string                                 // gold in superseded documents, for one warning
 
 	noFacts int // answerable questions without facts
 	deep    int // questions with more gold documents than the cutoff
@@ -205,6 +206,9 @@ func (l *linter) questions() {
 	}
 	if l.deep > 0 {
 		l.add(Warning, CodeTooManyGroups, nil, 0, "%d questions have more gold documents than the cutoff %d: all_hit@%d cannot be won for them", l.deep, l.o.K, l.o.K)
+	}
+	if len(l.old) > 0 {
+		l.add(Warning, CodeSuperseded, nil, 0, "gold stands in superseded documents: %s: move it, list the newer document beside it, or tag questions about the past with the slice past", strings.Join(l.old, ", "))
 	}
 	if scored == 0 {
 		l.add(Error, CodeEmpty, nil, 0, "the set has no accepted question")
@@ -270,9 +274,13 @@ func (l *linter) question(q *Question) (overlap float64, ok bool) {
 	return WordOverlap(q.Question, text.String()), true
 }
 
-// superseded warns where all of a group's gold is in documents that a newer one replaces, as far
+// superseded notes where all of a group's gold is in documents that a newer one replaces, as far
 // as the question's caller can know: a right section of the wrong year is a wrong answer.
+// A question tagged with one of PastSlices is meant so.
 func (l *linter) superseded(q *Question, g Group) {
+	if slices.ContainsFunc(q.Slice, func(tag string) bool { return slices.Contains(PastSlices(), tag) }) {
+		return
+	}
 	var first *corpus.Document
 	for _, m := range g {
 		newer := l.replacement(m.Doc, q.As)
@@ -284,9 +292,13 @@ func (l *linter) superseded(q *Question, g Group) {
 		}
 	}
 	if first != nil {
-		l.add(Warning, CodeSuperseded, q, g[0].Line, "gold %s is superseded by %s: move the gold, or list both, unless the question is about the past", g[0], first.ID)
+		l.old = append(l.old, fmt.Sprintf("%s by %s (%s)", g[0].Doc, first.ID, q.ID))
 	}
 }
+
+// PastSlices returns the slice tags that mark a question about the past: its gold may stand in
+// superseded documents without a warning.
+func PastSlices() []string { return []string{"history", "outdated", "past"} }
 
 // replacement returns a document that supersedes id and that a caller with these labels may read.
 func (l *linter) replacement(id corpus.DocumentID, as []string) *corpus.Document {

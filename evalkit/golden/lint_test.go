@@ -433,3 +433,30 @@ func TestFactIn(t *testing.T) {
 		t.Error("a fact without phrasing is found")
 	}
 }
+
+func TestPreflightSuperseded(t *testing.T) {
+	docs := documents(t,
+		"returns-2024.md", "# Returns\n14 days to send goods back\n",
+		"returns-2026.md", "---\nsupersedes: returns-2024.md\n---\n# Returns\n7 days to send goods back\n",
+		"fees-2025.md", "# Fees\n30 to be paid\n",
+		"fees-2026.md", "---\nsupersedes: fees-2025.md\nacl: [board]\n---\n# Fees\n40 to be paid\n")
+	for _, tt := range []struct {
+		name, gold, more string
+		want             bool
+	}{
+		{"PM-07 whole document", "[{doc: returns-2024.md}]", "", true},
+		{"PM-07 section", "[{doc: returns-2024.md, section: Returns}]", "", true},
+		{"PM-07 the newer one", "[{doc: returns-2026.md}]", "", false},
+		{"PM-07 either will do", "[{any: [{doc: returns-2024.md}, {doc: returns-2026.md}]}]", "", false},
+		{"PM-07 about the past", "[{doc: returns-2024.md}]", "    slice: [past]\n", false},
+		{"PM-07 replaced for the board alone", "[{doc: fees-2025.md}]", "", false},
+		{"PM-07 asked by the board", "[{doc: fees-2025.md}]", "    as: [board]\n", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := Preflight(ask(t, tt.gold, tt.more), docs, PreflightOptions{})
+			if got := slices.Contains(codes(r, Warning), CodeSuperseded); got != tt.want {
+				t.Errorf("warned: %v, want %v: %v", got, tt.want, r.Findings)
+			}
+		})
+	}
+}
