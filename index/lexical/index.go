@@ -82,6 +82,10 @@ func (x *Index) load(path string, s Settings, st Stats) error {
 	damaged := func(format string, args ...any) error {
 		return &index.CorruptError{File: path, Reason: fmt.Sprintf(format, args...)}
 	}
+	// Damage here would else look like other settings.
+	if err := x.file.VerifySection("stats"); err != nil {
+		return explain(err)
+	}
 	if err := json.Unmarshal(data, &x.stats); err != nil {
 		return damaged("section stats: %v", err)
 	}
