@@ -55,14 +55,6 @@ var (
 	exact = engine.Settings{Embed: engine.EmbedSettings{Kind: "none"}}
 )
 
-const holdoutGolden = `schema: assay.golden/v1
-name: shop
-version: 1
-questions:
-  - {id: q1, question: Which conditions for goods sent back?, answerable: true, gold: [{doc: returns.md, section: Returns > Conditions}]}
-  - {id: q2, question: When is the money of refunds sent?, answerable: true, split: holdout, gold: [{doc: returns.md, section: Returns > Refunds}]}
-`
-
 // crashStore returns the store of a crash folder, without opening its live build.
 func crashStore(dir string, fsys *disk.FS) (*engine.Engine, error) {
 	return engine.OpenStore(filepath.Join(dir, "store"), engine.WithDisk(engine.Options{}, fsys))
