@@ -1,7 +1,7 @@
 # make check is everything CI runs.
 GO       ?= go
 FUZZTIME ?= 10s
-RACE     := ./engine/... ./index/... ./internal/... ./evalkit/...
+RACE     := ./engine/... ./index/... ./internal/... ./evalkit ./evalkit/endpoint/... ./corpus
 TOOL     := $(GO) tool -modfile=tools/go.mod
 
 .PHONY: check fmt vet tidy test race fuzz demo cross pages bench
@@ -23,14 +23,11 @@ test:
 	$(GO) test ./...
 
 race:
-	$(GO) test -race $(RACE)
+	$(GO) test -race -short $(RACE)
 
 # Every fuzz target for FUZZTIME.
 fuzz:
-	@set -e; for pkg in $$($(GO) list ./...); do \
-	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-	    echo "fuzz $$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; \
-	  done; done
+	tools/fuzz.sh $(FUZZTIME)
 
 demo:
 	$(GO) run ./cmd/assay demo
