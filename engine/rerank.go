@@ -136,7 +136,13 @@ func (v *view) similarity() func(a, b uint32) float64 {
 			}
 			return r
 		}
-		return func(a, b uint32) float64 { return cosine(row(a), row(b)) }
+		return func(a, b uint32) float64 {
+			x, y := row(a), row(b)
+			if x == nil || y == nil {
+				return 0
+			}
+			return cosine(x, y)
+		}
 	}
 	sets := map[uint32]map[string]bool{}
 	set := func(ord uint32) map[string]bool {

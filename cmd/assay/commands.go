@@ -24,6 +24,7 @@ type commands struct {
 	Builds  buildsCmd  `cmd:"" help:"List, show, roll back or remove builds."`
 	Check   checkCmd   `cmd:"" help:"Verify everything in the store and name each fault."`
 	Golden  goldenCmd  `cmd:"" help:"Check, freeze, count or split the golden set."`
+	Sweep   sweepCmd   `cmd:"" help:"Try many settings on the dev questions and say which are worth it."`
 	Compare compareCmd `cmd:"" help:"Put two builds, records or TREC runs side by side."`
 	Score   scoreCmd   `cmd:"" help:"Score TREC files as trec_eval does."`
 	Import  importCmd  `cmd:"" help:"Make a project from a BEIR or TREC folder."`

@@ -394,8 +394,8 @@ func (a *analysis) varied() {
 		l := &lines[i]
 		for _, key := range a.report.Varied {
 			v, ok := l.row.Settings[key]
-			if v != a.base.Settings[key] {
-				l.Changed++
+			if ok && v != a.base.Settings[key] {
+				l.Changed++ // a setting that the variant has no use for is none
 			}
 			if ok {
 				if l.Settings == nil {

@@ -63,7 +63,7 @@ func (a *analysis) recommend() Recommendation {
 	}
 	rec.Variant, rec.Build = chosen.Name, chosen.Build
 	for _, key := range a.report.Varied {
-		if v := chosen.row.Settings[key]; v != a.base.Settings[key] {
+		if v, ok := chosen.row.Settings[key]; ok && v != a.base.Settings[key] {
 			if rec.Changes == nil {
 				rec.Changes = map[string]string{}
 			}

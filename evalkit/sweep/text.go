@@ -160,11 +160,15 @@ func (t *textWriter) says() {
 	}
 }
 
-// sliceRows lists the slices that get worse; the first row is the heading.
-func (r *Report) sliceRows() [][]string {
+// sliceRows lists the slices that get worse; the first row is the heading. Without all, only those
+// that are news: of variants that are not worse on the whole, and those beyond chance.
+func (r *Report) sliceRows(all bool) [][]string {
 	rows := [][]string{{"variant", "whole", "slice", "questions", "diff", "better", "worse", "p", "p adj."}}
 	for _, l := range r.Variants {
 		for _, s := range l.Slices {
+			if !all && l.Delta.V < 0 && s.PHolm.V > r.Alpha {
+				continue
+			}
 			rows = append(rows, []string{l.Name, fmt.Sprintf("%+.3f", l.Delta.V), s.Slice, strconv.Itoa(s.N), fmt.Sprintf("%+.3f", s.Delta),
 				strconv.Itoa(s.Better), strconv.Itoa(s.Worse), pText(s.P), pText(s.PHolm)})
 		}
@@ -176,14 +180,14 @@ func (r *Report) sliceRows() [][]string {
 const maxSliceLines = 20
 
 func (t *textWriter) slices() {
-	rows := t.r.sliceRows()
+	rows := t.r.sliceRows(false)
 	if len(rows) == 1 {
 		return
 	}
-	t.printf("\nSlices below the baseline:\n")
+	t.printf("\nSlices below the baseline, of variants that are not below it on the whole or where it is no chance:\n")
 	t.columns(rows[:min(len(rows), maxSliceLines+1)])
 	if n := len(rows) - 1 - maxSliceLines; n > 0 {
-		t.printf("and %d more\n", n)
+		t.printf("and %d more, which the report in JSON lists\n", n)
 	}
 }
 
