@@ -108,10 +108,10 @@ func New(t testing.TB) *Store {
 	s := &Store{Engine: e, Set: Set(t), Policy: &verdict.Policy{Primary: "hit@1"}}
 	s.LiveBuild = Build(t, e, Docs(), engine.Settings{Chunk: chunk.Settings{Kind: "section", Max: 900, Level: 2}})
 	Promote(t, e, s.LiveBuild)
-	// One chunk for each document answers "which section" worse.
+	// The candidate has lost the words of two answers to another document.
 	worse := Docs()
-	worse["care.md"].Data = []byte(strings.ReplaceAll(string(worse["care.md"].Data), "Dust the fan blades.", "Clean it, please."))
-	worse["delivery.md"].Data = append(worse["delivery.md"].Data, "\n## Dust\nHow we dust fan blades and scrub a pan before delivery.\n"...)
+	worse["care.md"].Data = []byte(strings.NewReplacer("Dust the fan blades.", "Clean it, please.", "Never scrub the pan.", "Handle with love.").Replace(string(worse["care.md"].Data)))
+	worse["delivery.md"].Data = append(worse["delivery.md"].Data, "\n## Dust\nThe fan blades gather dust: dust blades of any fan gently.\n\n## Scrub\nMay comes: scrub every pan, scrub each pan with sand.\n"...)
 	s.Candidate = Build(t, e, worse, engine.Settings{Chunk: chunk.Settings{Kind: "section", Max: 900, Level: 2}})
 	for _, id := range []string{s.LiveBuild, s.Candidate} {
 		if _, err := e.ValidateWith(t.Context(), id, s.Set, s.Policy, engine.ValidateOptions{NoSelfTest: true}); err != nil {
