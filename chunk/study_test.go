@@ -19,31 +19,8 @@ import (
 	"github.com/seed792a4543/assay/index"
 	"github.com/seed792a4543/assay/index/embed"
 	"github.com/seed792a4543/assay/index/lexical"
+	"github.com/seed792a4543/assay/internal/collections"
 )
-
-// shared returns a folder of public collections: below ASSAY_SHARED, else below a folder
-// "shared" beside the repository. Without it the test is skipped.
-func shared(t testing.TB, name string) string {
-	t.Helper()
-	root := os.Getenv("ASSAY_SHARED")
-	if root == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for ; filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				root = filepath.Join(filepath.Dir(dir), "shared")
-				break
-			}
-		}
-	}
-	path := filepath.Join(root, "data", name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no shared data (set ASSAY_SHARED): %v", err)
-	}
-	return path
-}
 
 // excerpt is gold evidence of a question.
 type excerpt struct {
@@ -88,7 +65,7 @@ type study struct {
 
 func loadStudy(t testing.TB) *study {
 	t.Helper()
-	dir := shared(t, "chunking_evaluation")
+	dir := collections.Path(t, "data", "chunking_evaluation")
 	c, err := corpus.BEIR(dir).Load(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -15,36 +15,13 @@ import (
 
 	"github.com/seed792a4543/assay/corpus"
 	"github.com/seed792a4543/assay/evalkit/golden"
+	"github.com/seed792a4543/assay/internal/collections"
 )
-
-// sharedData returns the folder of public collections that some tests read: ASSAY_SHARED, else a
-// folder "shared" beside the repository. Without it the test is skipped.
-func sharedData(t testing.TB, parts ...string) string {
-	t.Helper()
-	root := os.Getenv("ASSAY_SHARED")
-	if root == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for ; filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				root = filepath.Join(filepath.Dir(dir), "shared")
-				break
-			}
-		}
-	}
-	path := filepath.Join(append([]string{root}, parts...)...)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no shared data (set ASSAY_SHARED): %v", err)
-	}
-	return path
-}
 
 // TestSpansOfCollection scores overlapping fixed-size chunks against 790 quotes of real
 // documents and checks the span measures against one boolean for each byte.
 func TestSpansOfCollection(t *testing.T) {
-	dir := sharedData(t, "data", "chunking_evaluation")
+	dir := collections.Path(t, "data", "chunking_evaluation")
 	docs, err := corpus.Dir(filepath.Join(dir, "docs"), corpus.Options{}).Load(context.Background())
 	if err != nil {
 		t.Fatal(err)

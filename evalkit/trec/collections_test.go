@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/seed792a4543/assay/internal/collections"
 )
 
 // tfidfRun ranks the documents of a BEIR folder by a plain tf-idf sum: our own run, so that
@@ -79,7 +81,7 @@ func tfidfRun(t *testing.T, dir string, queries []Query) *Run {
 func TestCollections(t *testing.T) {
 	for _, name := range []string{"cranfield", "cisi", "scifact"} {
 		t.Run(name, func(t *testing.T) {
-			dir := shared(t, "data", name)
+			dir := collections.Path(t, "data", name)
 			b, err := ReadBEIR(dir, "")
 			if err != nil {
 				t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seed792a4543/assay/evalkit/measure"
+	"github.com/seed792a4543/assay/internal/collections"
 )
 
 // unsupported are the measures of trec_eval that score does not have, by the part of the name
@@ -31,7 +32,7 @@ func isUnsupported(name string) bool {
 // TestTrecEval compares every measure that both have with trec_eval's own expected output, to
 // all digits printed, for every topic and the mean.
 func TestTrecEval(t *testing.T) {
-	dir := shared(t, "data", "trec_eval", "test")
+	dir := collections.Path(t, "data", "trec_eval", "test")
 	for _, tt := range []struct {
 		qrels, run, want string
 		o                ScoreOptions

@@ -4,34 +4,18 @@ import (
 	"encoding/binary"
 	"math"
 	"os"
-	"path/filepath"
 	"testing"
+
+	"github.com/seed792a4543/assay/internal/collections"
 )
 
 // wordVectors returns the word vectors among the shared data, nil for words without one, or
 // skips the test.
 func wordVectors(t *testing.T) [][]float32 {
 	t.Helper()
-	dir := os.Getenv("ASSAY_SHARED")
-	if dir == "" {
-		at, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
-				dir = filepath.Join(filepath.Dir(at), "shared")
-				break
-			}
-			if filepath.Dir(at) == at {
-				break
-			}
-			at = filepath.Dir(at)
-		}
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "data", "glove-40k-64", "glove-40k-64.bin"))
+	b, err := os.ReadFile(collections.Path(t, "data", "glove-40k-64", "glove-40k-64.bin"))
 	if err != nil {
-		t.Skipf("no shared data: set ASSAY_SHARED to its folder: %v", err)
+		t.Fatal(err)
 	}
 	const dim = 64
 	var rows [][]float32

@@ -16,6 +16,7 @@ import (
 	"github.com/seed792a4543/assay/hybrid"
 	"github.com/seed792a4543/assay/index"
 	"github.com/seed792a4543/assay/index/lexical"
+	"github.com/seed792a4543/assay/internal/collections"
 )
 
 // collection is a public test collection in BEIR's layout.
@@ -27,28 +28,6 @@ type collection struct {
 type topic struct {
 	id, text string
 	grades   map[string]int
-}
-
-// shared returns the folder of shared data, or skips.
-func shared(tb testing.TB) string {
-	tb.Helper()
-	if dir := os.Getenv("ASSAY_SHARED"); dir != "" {
-		return dir
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "shared", "data")); err == nil {
-			return filepath.Join(dir, "shared")
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			tb.Skip("shared data not found: set ASSAY_SHARED to its folder")
-		}
-		dir = up
-	}
 }
 
 func eachLine(tb testing.TB, path string, f func(line []byte)) {
@@ -72,7 +51,7 @@ func eachLine(tb testing.TB, path string, f func(line []byte)) {
 // text (without the title if the text repeats it).
 func load(tb testing.TB, name string) *collection {
 	tb.Helper()
-	dir := filepath.Join(shared(tb), "data", name)
+	dir := collections.Path(tb, "data", name)
 	c := &collection{}
 	text := map[string]string{}
 	eachLine(tb, filepath.Join(dir, "corpus.jsonl"), func(line []byte) {

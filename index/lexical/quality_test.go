@@ -11,35 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-)
 
-// shared returns the folder of public collections, or skips.
-func shared(t *testing.T, name string) string {
-	t.Helper()
-	root := os.Getenv("ASSAY_SHARED")
-	if root == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				root = filepath.Join(filepath.Dir(dir), "shared")
-				break
-			}
-			up := filepath.Dir(dir)
-			if up == dir {
-				break
-			}
-			dir = up
-		}
-	}
-	path := filepath.Join(root, "data", name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("shared data %s is not here: set ASSAY_SHARED to run this", name)
-	}
-	return path
-}
+	"github.com/seed792a4543/assay/internal/collections"
+)
 
 func readLines(t *testing.T, path string, each func(line []byte)) {
 	t.Helper()
@@ -140,7 +114,7 @@ func TestCollections(t *testing.T) {
 		{"scifact", .6910, .6897},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := shared(t, c.name)
+			dir := collections.Path(t, "data", c.name)
 			got, x := ndcg(t, dir, Settings{})
 			if x.Stats().Analyzer != "en" || math.Abs(got-c.byDefault) > 5e-5 {
 				t.Errorf("default: analyzer %s, ndcg@10 %.4f, want en, %.4f", x.Stats().Analyzer, got, c.byDefault)

@@ -39,7 +39,7 @@ var thirdParty = map[string][]string{
 	"github.com/alecthomas/kong":         {"cmd/assay"},
 	"github.com/schollz/progressbar":     {"cmd/assay"},
 	"github.com/gofrs/flock":             {"engine"},
-	"testing":                            {"index/indextest", "evalkit/gotest"},
+	"testing":                            {"index/indextest", "evalkit/gotest", "internal/collections"},
 }
 
 type listed struct {
