@@ -39,7 +39,7 @@ var thirdParty = map[string][]string{
 	"github.com/alecthomas/kong":         {"cmd/assay"},
 	"github.com/schollz/progressbar":     {"cmd/assay"},
 	"github.com/gofrs/flock":             {"engine"},
-	"testing":                            {"index/indextest", "evalkit/gotest", "internal/collections"},
+	"testing":                            {"index/indextest", "evalkit/gotest", "engine/serve/servetest", "internal/collections"},
 }
 
 type listed struct {
