@@ -13,7 +13,8 @@
 //
 // # What is recommended
 //
-// A variant replaces the baseline only with proof, see Recommendation. So a sweep in which all
-// variants are equally good recommends the baseline in at least 95 of 100 cases, whatever number of
-// variants was tried.
+// A variant replaces the baseline only with proof, see Recommendation: that it is better or, if it
+// has fewer parts, that it loses less than a margin. So a sweep in which all variants are equally
+// good and none has fewer parts recommends the baseline in at least 95 of 100 cases, whatever
+// number of variants was tried.
 package sweep
