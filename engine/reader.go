@@ -422,7 +422,7 @@ func (r *reader) prepare(q Query) (Query, error) {
 		q.K = min(DefaultK, depth)
 	}
 	if q.K < 1 || q.K > depth {
-		return q, badInput("k is %d, the range is 1 to %d (the build's hybrid.depth)", q.K, depth)
+		return q, badInput("k is %d, the range is 1 to %d (the build's hybrid.depth): ask for fewer, or build with a larger depth", q.K, depth)
 	}
 	if len(q.As) > MaxLabels {
 		return q, badInput("%d permission labels, the limit is %d", len(q.As), MaxLabels)

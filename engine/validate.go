@@ -249,6 +249,10 @@ func (e *Engine) validate(ctx context.Context, c *compared, set *golden.Set, pol
 		val.Verdict.Reasons = append(reasons, val.Verdict.Reasons...)
 		val.Verdict.Seal()
 	}
+	if notes := e.overrides(c); len(notes) > 0 {
+		val.Verdict.Warnings = append(val.Verdict.Warnings, notes...)
+		val.Verdict.Seal()
+	}
 	val.Run, val.Record = rec.Run, rec
 	unlock, err := e.lock(ctx, e.o.LockWait)
 	if err != nil {
@@ -263,6 +267,31 @@ func (e *Engine) validate(ctx context.Context, c *compared, set *golden.Set, pol
 		err = e.storeRecord(c.candidate.id, rec, val.LiveRecord, val.Verdict, val.Candidate.Times)
 	}
 	return val, errors.Join(err, unlock())
+}
+
+// overrides names the compared builds that went live without an acceptance, with who decided it
+// and why, so that no later report hides it.
+func (e *Engine) overrides(c *compared) []string {
+	entries, err := e.ledger()
+	if err != nil {
+		return []string{"the ledger cannot be read: " + err.Error()}
+	}
+	var out []string
+	for _, r := range []*reader{c.live, c.candidate, c.reference} {
+		if r == nil {
+			continue
+		}
+		for _, l := range slices.Backward(entries) {
+			if l.Build != r.id || !l.madeLive() {
+				continue
+			}
+			if l.Action == "override" {
+				out = append(out, fmt.Sprintf("build %s went live by override of %s: %s", r.id, l.Who, l.Why))
+			}
+			break
+		}
+	}
+	return out
 }
 
 // recordLook notes a look at the holdout in the store's ledger and, for a set that was read

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/seed792a4543/assay/corpus"
 	"github.com/seed792a4543/assay/engine"
+	"github.com/seed792a4543/assay/evalkit/golden"
 	"github.com/seed792a4543/assay/index"
 )
 
@@ -60,16 +62,46 @@ func (c *buildCmd) Run(a *app) error {
 			return err
 		}
 	}
-	b, err := e.Build(a.ctx, source, s)
+	kept := &keptSource{Source: source}
+	b, err := e.Build(a.ctx, kept, s)
 	if err = errors.Join(err, e.Close()); err != nil {
 		return err
 	}
+	a.warnGoldenInCorpus(s, kept.docs)
 	if a.cli.JSON {
 		return a.printJSON(buildJSON{"assay.build/v1", b.ID, b.Existed, b.Manifest})
 	}
 	a.printBuild(b)
 	a.printf("next: %s\n", a.command("eval", b.ID))
 	return nil
+}
+
+// keptSource keeps the documents that were read from a source.
+type keptSource struct {
+	corpus.Source
+	docs *corpus.Collection
+}
+
+func (s *keptSource) Load(ctx context.Context) (*corpus.Collection, error) {
+	docs, err := s.Source.Load(ctx)
+	s.docs = docs
+	return docs, err
+}
+
+// warnGoldenInCorpus warns of documents that hold golden questions word for word: the evaluation
+// will refuse them, and who only builds should learn of it now.
+func (a *app) warnGoldenInCorpus(s engine.Settings, docs *corpus.Collection) {
+	path := s.Golden
+	if path == "" {
+		path = "golden.yaml"
+	}
+	set, err := golden.Load(path)
+	if err != nil || docs == nil {
+		return // the evaluation says what is wrong with the set
+	}
+	for _, f := range golden.InCorpus(set, docs) {
+		a.warnf("warning: %s\n", shown(f.Message))
+	}
 }
 
 // recoverable reports whether a store whose live build cannot be opened can still be built in.
@@ -176,8 +208,8 @@ func (c *initCmd) Run(a *app) error {
 	if !info.IsDir() {
 		return usageError("%s is a file: name a folder of documents", c.Dir)
 	}
-	config, golden := filepath.Join(c.Dir, engine.ConfigName), filepath.Join(c.Dir, "golden.yaml")
-	for _, path := range []string{config, golden} {
+	config, questions := filepath.Join(c.Dir, engine.ConfigName), filepath.Join(c.Dir, "golden.yaml")
+	for _, path := range []string{config, questions} {
 		if _, err := os.Stat(path); err == nil {
 			return usageError("%s is already there: nothing was changed", relative(path))
 		}
@@ -216,11 +248,19 @@ func (c *initCmd) Run(a *app) error {
 	if err := writeNew(config, []byte(starterSettings)); err != nil {
 		return err
 	}
-	if err := writeNew(golden, []byte(text)); err != nil {
+	if err := writeNew(questions, []byte(text)); err != nil {
 		return err
 	}
-	a.printf("wrote %s and %s for %d documents\n", relative(config), relative(golden), len(docs.Documents))
-	a.printf("Fill in the three questions of %s, then run:\n", relative(golden))
+	if a.cli.JSON {
+		return a.printJSON(struct {
+			Schema    string `json:"schema"`
+			Settings  string `json:"settings"`
+			Golden    string `json:"golden"`
+			Documents int    `json:"documents"`
+		}{"assay.init/v1", relative(config), relative(questions), len(docs.Documents)})
+	}
+	a.printf("wrote %s and %s for %d documents\n", relative(config), relative(questions), len(docs.Documents))
+	a.printf("Fill in the three questions of %s, then run:\n", relative(questions))
 	if rel := relative(c.Dir); rel != "." {
 		a.printf("  cd %s\n", quoteArg(rel))
 	}

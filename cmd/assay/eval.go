@@ -134,9 +134,23 @@ func verdictExit(v *verdict.Verdict) error {
 	return nil
 }
 
+// Of more than maxWarnings warnings the first shownWarnings are printed.
+const (
+	maxWarnings   = 12
+	shownWarnings = 10
+)
+
 func (a *app) printWarnings(val *engine.Validation) {
-	for _, w := range val.Record.Warnings {
+	all := val.Record.Warnings
+	show := all
+	if len(all) > maxWarnings {
+		show = all[:shownWarnings]
+	}
+	for _, w := range show {
 		a.warnf("warning: %s\n", shown(w))
+	}
+	if n := len(all) - len(show); n > 0 {
+		a.warnf("warning: and %d more: see them with `%s`\n", n, a.command("golden", "lint"))
 	}
 }
 
@@ -286,6 +300,12 @@ func (c *promoteCmd) run(a *app, e *engine.Engine, s engine.Settings) error {
 		id, err := e.SetReference(a.ctx, build, reason)
 		if err != nil {
 			return err
+		}
+		if a.cli.JSON {
+			return a.printJSON(struct {
+				Schema    string `json:"schema"`
+				Reference string `json:"reference"`
+			}{"assay.reference/v1", id})
 		}
 		a.printf("reference is now build %s\n", id)
 		return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/seed792a4543/assay/engine"
 	"github.com/seed792a4543/assay/evalkit/golden"
 	"github.com/seed792a4543/assay/evalkit/verdict"
+	"github.com/seed792a4543/assay/internal/disk"
 )
 
 type goldenCmd struct {
@@ -45,7 +46,8 @@ func (f *goldenFlags) load(a *app) (*golden.Set, *corpus.Collection, engine.Sett
 
 type goldenLintCmd struct {
 	goldenFlags
-	K int `short:"k" default:"5" help:"Cutoff that questions must be winnable at."`
+	K     int  `short:"k" default:"5" help:"Cutoff that questions must be winnable at."`
+	Write bool `help:"Write the proposed places of gold that moved into the file."`
 }
 
 func (c *goldenLintCmd) Run(a *app) error {
@@ -70,29 +72,93 @@ func (c *goldenLintCmd) Run(a *app) error {
 		}
 	}
 	chances := policyOf(s).Lint(n, 0)
+	moved, err := c.remap(a, set, report, docs, s)
+	if err != nil {
+		return err
+	}
+	errs := report.Errors()
+	if moved.Written {
+		errs = moved.Remaining
+	}
 	if a.cli.JSON {
 		err = a.printJSON(struct {
 			Schema string `json:"schema"`
 			*golden.Report
+			remapped
 			Policy *verdict.LintReport `json:"policy"`
-		}{"assay.lint/v1", report, chances})
+		}{"assay.lint/v1", report, moved, chances})
 	} else {
 		for _, f := range report.Findings {
 			a.printf("%s\n", shown(f.String()))
 		}
-		for _, r := range report.Remaps {
-			a.printf("%s\n", shown(r.String()))
-		}
+		moved.print(a)
 		if report.OverlapOK {
 			a.printf("mean word overlap of question and gold: %.2f\n", report.Overlap)
 		}
 		a.printf("%s\n", chances)
 		a.printf("%s: %d errors, %d warnings\n", relative(set.Path), report.Errors(), report.Warnings())
+		moved.next(a, relative(set.Path))
 	}
-	if err == nil && report.Errors() > 0 {
+	if err == nil && errs > 0 {
 		return &exitError{code: exitUsage}
 	}
 	return err
+}
+
+// remapped is what became of the proposals for gold that moved.
+type remapped struct {
+	Diff      string         `json:"diff,omitempty"`      // of the golden file
+	Left      []golden.Remap `json:"left,omitempty"`      // proposals that must be entered by hand
+	Written   bool           `json:"written,omitempty"`   // the diff has been applied
+	Remaining int            `json:"remaining,omitempty"` // errors of the set as written, its freeze aside
+}
+
+// remap puts the proposals of the report into a diff and, with --write, into the file.
+func (c *goldenLintCmd) remap(a *app, set *golden.Set, report *golden.Report, docs *corpus.Collection, s engine.Settings) (remapped, error) {
+	var m remapped
+	if len(report.Remaps) == 0 {
+		return m, nil
+	}
+	data, err := os.ReadFile(set.Path)
+	if err != nil {
+		return m, err
+	}
+	text, diff, left := golden.ApplyRemaps(filepath.ToSlash(relative(set.Path)), data, report.Remaps)
+	m.Diff, m.Left = diff, left
+	if !c.Write || diff == "" {
+		return m, nil
+	}
+	changed, err := golden.Parse(set.Path, text)
+	if err != nil {
+		return m, err
+	}
+	var fsys *disk.FS
+	if err := fsys.WriteFile(set.Path, text); err != nil {
+		return m, err
+	}
+	m.Written = true
+	m.Remaining = golden.Preflight(changed, docs, golden.PreflightOptions{K: c.K, AllowInCorpus: s.Corpus.AllowGolden}).Errors()
+	return m, nil
+}
+
+func (m remapped) print(a *app) {
+	if m.Diff != "" {
+		a.printf("%s", shown(m.Diff))
+	}
+	for _, r := range m.Left {
+		a.printf("by hand: %s\n", shown(r.String()))
+	}
+}
+
+// next says what to do about the proposals.
+func (m remapped) next(a *app, path string) {
+	switch {
+	case m.Written:
+		a.printf("wrote the proposals into %s, %d errors remain: read the diff, raise the set's version, then run `%s`\n",
+			path, m.Remaining, a.command("golden", "freeze"))
+	case m.Diff != "":
+		a.printf("next: if the proposals above are right, `%s`\n", a.command("golden", "lint", "--write"))
+	}
 }
 
 type goldenFreezeCmd struct {
@@ -207,6 +273,14 @@ func (c *goldenSplitCmd) Run(a *app) error {
 	}
 	if err := writeGolden(out, c.Out); err != nil {
 		return err
+	}
+	if a.cli.JSON {
+		return a.printJSON(struct {
+			Schema  string `json:"schema"`
+			Path    string `json:"path"`
+			Dev     int    `json:"dev"`
+			Holdout int    `json:"holdout"`
+		}{"assay.golden-split/v1", c.Out, len(out.Select(golden.Dev)), len(out.Select(golden.Holdout))})
 	}
 	a.printf("wrote %s: %d dev, %d holdout\n", c.Out, len(out.Select(golden.Dev)), len(out.Select(golden.Holdout)))
 	return nil

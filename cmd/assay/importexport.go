@@ -17,6 +17,14 @@ import (
 	"github.com/seed792a4543/assay/evalkit/trec"
 )
 
+// wroteJSON says what a command that converts has written.
+type wroteJSON struct {
+	Schema    string   `json:"schema"`
+	Path      string   `json:"path"`
+	Questions int      `json:"questions"`
+	Lost      []string `json:"lost"` // what the target cannot hold
+}
+
 type importCmd struct {
 	Beir importBEIRCmd `cmd:"" help:"Make a project from a BEIR folder (corpus.jsonl, queries.jsonl, qrels/)."`
 	Trec importTRECCmd `cmd:"" help:"Make a project from a folder with documents, topics and TREC judgments."`
@@ -176,6 +184,9 @@ func (t *importTarget) write(a *app, set *golden.Set, lost []string, include str
 	for _, l := range lost {
 		a.warnf("not carried over: %s\n", shown(l))
 	}
+	if a.cli.JSON {
+		return a.printJSON(wroteJSON{"assay.import/v1", t.Out, len(set.Questions), append([]string{}, lost...)})
+	}
 	a.printf("wrote %s: %d questions\n", t.Out, len(set.Questions))
 	a.printf("next:\n  cd %s\n  assay up\n", quoteArg(t.Out))
 	return nil
@@ -266,6 +277,9 @@ func (c *goldenImportCmd) Run(a *app) error {
 	if err := writeGolden(set, c.Out); err != nil {
 		return err
 	}
+	if a.cli.JSON {
+		return a.printJSON(wroteJSON{"assay.golden-import/v1", c.Out, len(set.Questions), append([]string{}, lost...)})
+	}
 	a.printf("wrote %s: %d draft questions: check each, then set its state to accepted\n", c.Out, len(set.Questions))
 	return nil
 }
@@ -286,6 +300,9 @@ func (c *goldenExportCmd) Run(a *app) error {
 	}
 	if err := writeGolden(set, c.Out); err != nil {
 		return err
+	}
+	if a.cli.JSON {
+		return a.printJSON(wroteJSON{"assay.golden-export/v1", c.Out, len(set.Questions), []string{}})
 	}
 	a.printf("wrote %s: %d questions\n", c.Out, len(set.Questions))
 	return nil
@@ -332,6 +349,9 @@ func (c *exportCmd) Run(a *app) error {
 	}
 	for _, l := range lost {
 		a.warnf("lost: %s\n", shown(l))
+	}
+	if a.cli.JSON {
+		return a.printJSON(wroteJSON{"assay.export/v1", c.Out, len(set.Questions), append([]string{}, lost...)})
 	}
 	a.printf("wrote %s\n", c.Out)
 	return nil

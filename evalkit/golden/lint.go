@@ -125,6 +125,14 @@ type PreflightOptions struct {
 // written by looking at the documents, which inflates scores.
 const maxOverlap = 0.6
 
+// InCorpus returns a warning for each document that holds questions of the set word for word. It
+// is part of Preflight, where it is an error; here it serves those who only build.
+func InCorpus(set *Set, docs *corpus.Collection) []Finding {
+	l := &linter{set: set, docs: docs, o: PreflightOptions{AllowInCorpus: true}, report: &Report{}}
+	l.inCorpus()
+	return l.report.Findings
+}
+
 // Preflight checks the set against the documents it will be scored on. Findings of severity
 // Error must stop scoring; the rest is advice. Retired questions are not checked.
 func Preflight(set *Set, docs *corpus.Collection, o PreflightOptions) *Report {
