@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"bytes"
 	"context"
 	"strings"
 
@@ -63,7 +64,7 @@ func blockParser() parser.Parser {
 		parser.WithBlockParsers(boundedBlockParsers()...),
 		parser.WithParagraphTransformers(
 			util.Prioritized(boundedReferences{parser.LinkReferenceParagraphTransformer}, 100),
-			util.Prioritized(extension.NewTableParagraphTransformer(), 200),
+			util.Prioritized(boundedTables{extension.NewTableParagraphTransformer()}, 200),
 		),
 	)
 }
@@ -108,6 +109,27 @@ type boundedReferences struct{ parser.ParagraphTransformer }
 
 func (b boundedReferences) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
 	if node.Lines().Len() <= maxReferenceLines {
+		b.ParagraphTransformer.Transform(node, reader, pc)
+	}
+}
+
+type boundedTables struct{ parser.ParagraphTransformer }
+
+// Transform leaves a paragraph alone if the table in it would have more cells than two per byte:
+// goldmark fills each row up to the number of columns, so that a few kilobytes could become
+// millions of cells. No table that is written out comes near.
+func (b boundedTables) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
+	lines := node.Lines()
+	size, columns := 0, 0
+	for i := range lines.Len() {
+		segment := lines.At(i)
+		line := segment.Value(reader.Source())
+		size += len(line)
+		if len(bytes.Trim(line, " \t\n|:-")) == 0 { // what goldmark may take as the delimiter row
+			columns = max(columns, bytes.Count(line, []byte{'|'})+1)
+		}
+	}
+	if columns*lines.Len() <= 2*size+1024 {
 		b.ParagraphTransformer.Transform(node, reader, pc)
 	}
 }

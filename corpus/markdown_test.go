@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/yuin/goldmark"
@@ -276,4 +277,35 @@ func FuzzMarkdown(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A few kilobytes must not become millions of cells.
+func TestTableOfGaps(t *testing.T) {
+	src := strings.Repeat("|a", 2000) + "\n" + strings.Repeat("|-", 2000) + "\n" + strings.Repeat("|b\n", 2000)
+	allocated := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			if kinds := blockKinds(t, src); len(kinds) != 1 {
+				t.Fatalf("blocks %v, want one", kinds)
+			}
+		}
+	}).AllocedBytesPerOp()
+	if limit := int64(100 * len(src)); allocated > limit {
+		t.Errorf("reading %d bytes allocates %d, more than %d", len(src), allocated, limit)
+	}
+	wide := strings.Repeat("| cell ", 300) + "|\n" + strings.Repeat("|---", 300) + "|\n" + strings.Repeat(strings.Repeat("| x ", 300)+"|\n", 50)
+	if kinds := blockKinds(t, wide); len(kinds) != 1 || kinds[0] != Table {
+		t.Errorf("a wide table that is written out: %v", kinds)
+	}
+}
+
+func blockKinds(t *testing.T, src string) (kinds []BlockKind) {
+	t.Helper()
+	c, err := FS("test", fstest.MapFS{"a.md": {Data: []byte(src)}}, Options{}).Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range c.Documents[0].Blocks {
+		kinds = append(kinds, b.Kind)
+	}
+	return kinds
 }
