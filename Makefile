@@ -4,9 +4,9 @@ FUZZTIME ?= 10s
 RACE     := ./engine/... ./index/... ./internal/... ./evalkit ./evalkit/endpoint/... ./corpus
 TOOL     := $(GO) tool -modfile=tools/go.mod
 
-.PHONY: check fmt vet tidy test race fuzz demo cross pages bench
+.PHONY: check fmt vet tidy test modules race fuzz demo cross reproducible bench
 
-check: fmt vet tidy test race fuzz demo cross
+check: fmt tidy vet test modules race fuzz demo cross reproducible
 
 fmt:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi
@@ -25,6 +25,11 @@ test:
 race:
 	$(GO) test -race -short $(RACE)
 
+# The modules beside the main one: index/remote without its server, and the measurements.
+modules:
+	cd index/remote && $(GO) vet ./... && $(GO) test -short ./...
+	cd bench && $(GO) vet ./...
+
 # Every fuzz target for FUZZTIME.
 fuzz:
 	tools/fuzz.sh $(FUZZTIME)
@@ -35,6 +40,13 @@ demo:
 cross:
 	@set -e; for os in linux darwin windows; do for arch in amd64 arm64; do \
 	  echo "build $$os/$$arch"; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build ./...; done; done
+
+# The same sources give the same binary.
+reproducible:
+	@dir=$$(mktemp -d); \
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o $$dir/a ./cmd/assay && \
+	CGO_ENABLED=0 $(GO) build -a -trimpath -buildvcs=false -o $$dir/b ./cmd/assay && \
+	cmp $$dir/a $$dir/b && echo "reproducible"; code=$$?; rm -rf $$dir; exit $$code
 
 # Ratios against the peers; takes several minutes.
 bench:
