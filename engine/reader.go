@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/seed792a4543/assay/corpus"
@@ -333,9 +334,14 @@ func (r *reader) filter(as []string) *index.Filter {
 }
 
 func (r *reader) buildFilter(as []string) *index.Filter {
+	// corpus.Visible for every distinct acl; with a set, since both sides may be long.
+	held := make(map[string]bool, len(as))
+	for _, label := range as {
+		held[label] = true
+	}
 	visible, all := make([]bool, len(r.acls)), true
 	for i, acl := range r.acls {
-		visible[i] = corpus.Visible(acl, as)
+		visible[i] = len(acl) == 0 || slices.ContainsFunc(acl, func(label string) bool { return held[label] })
 		all = all && visible[i]
 	}
 	if all {
@@ -537,10 +543,18 @@ func (v *view) ranked(ctx context.Context, q Query, degrade bool, resp *Response
 		resp.Notes = append(resp.Notes, "degraded: hits may be missing: "+err.Error())
 	}
 	if noVector {
-		resp.Notes = append(resp.Notes, "no word of the query is known to the embedder: it has no vector, results are lexical only")
+		rest := "results are lexical only"
+		if q.Mode == "vector" {
+			rest = "there are no results"
+		}
+		resp.Notes = append(resp.Notes, "no word of the query is known to the embedder: it has no vector, "+rest)
 	}
 	if q.Mode != "vector" && len(lex) == 0 && len(v.r.lexical.Terms(q.Text)) == 0 {
-		resp.Notes = append(resp.Notes, "the query has no searchable words: lexical results are empty")
+		why := "the query has no searchable words"
+		if v.r.settings.Lexical.Stopwords && strings.ContainsFunc(q.Text, unicode.IsLetter) {
+			why = "the query has only stop words"
+		}
+		resp.Notes = append(resp.Notes, why+": lexical results are empty")
 	}
 	return v.rerank(ctx, q, hybrid.Fuse(vec, lex, s))
 }
