@@ -92,3 +92,10 @@ func (v *Reading) Document(id corpus.DocumentID) (*corpus.Document, error) {
 // Terms returns the words of a text as the build's word index reduces them, in order, with
 // repeats.
 func (v *Reading) Terms(text string) []string { return v.r.lexical.Terms(text) }
+
+// Common reports whether a term, as Terms returns it, stands in more than about a quarter of the
+// build's chunks, so that finding it says little.
+func (v *Reading) Common(term string) bool {
+	const quarter = 1.386 // log(1+3), BM25's weight of a term in one chunk of four
+	return v.r.lexical.IDF(term) < quarter
+}

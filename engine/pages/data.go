@@ -175,8 +175,17 @@ func (s *site) builds(w http.ResponseWriter, r *http.Request) error {
 
 // baseOf is the build that a run is best compared with, "" if there is none.
 func (s *site) baseOf(build, run, live string) string {
-	if v, _, err := s.e.Verdict(build, run); err == nil && v.LiveBuild != "" {
-		return v.LiveBuild
+	compared, ok := s.bases.Load(run)
+	if !ok {
+		v, _, err := s.e.Verdict(build, run)
+		if err != nil {
+			return ""
+		}
+		compared = v.LiveBuild
+		s.bases.Store(run, compared)
+	}
+	if compared != "" {
+		return compared.(string)
 	}
 	if live != build {
 		return live
@@ -230,7 +239,7 @@ func newRunData(v *verdict.Verdict, rec *evalkit.Record, see sees, set *golden.S
 	if v != nil {
 		d.Primary = v.Primary
 	}
-	names := sortedMeasures(ev.Measures)
+	names := sortedMeasures(ev.Measures, d.Primary)
 	for _, name := range names {
 		m := ev.Measures[name]
 		row := measureRow{Name: name, Summary: m, Random: ev.Random[name]}
@@ -328,6 +337,7 @@ type slot struct {
 	Lexical *evalkit.Component
 	Text    string
 	Words   *words
+	Link    bool // whether the document can be opened
 }
 
 // flip is one changed question with both lists.
@@ -412,6 +422,11 @@ func (s *site) compare(w http.ResponseWriter, r *http.Request) error {
 	for i := range p.Shown {
 		x := &p.Shown[i]
 		x.CSRF, x.Form, x.Allowed = s.csrf, s.o.Review != "", p.Caller.Admin
+		for _, list := range [][]slot{x.SlotsA, x.SlotsB} {
+			for k := range list {
+				list[k].Link = list[k].Text != ""
+			}
+		}
 		if d := lastDecision(f, x.Question, a, b); d != nil {
 			x.Decided, x.Decision = decided(d), d.Decision
 			p.Decided++
@@ -517,6 +532,7 @@ func slots(list []verdict.Slot, q *evalkit.QuestionRecord, build string, t *text
 			h := &q.Ranked[i]
 			s.Doc, s.Path, s.Span, s.Vector, s.Lexical = h.Doc, h.Section, h.Span, h.Vector, h.Lexical
 			s.Text = t.passage(h)
+			s.Section = label(h.Doc, h.Section)
 		}
 		out = append(out, s)
 	}

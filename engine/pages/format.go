@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/seed792a4543/assay/corpus"
@@ -44,9 +46,10 @@ func functions() template.FuncMap {
 			}
 			return w.Query
 		},
-		"short":  func(s string) string { return s[:min(12, len(s))] },
-		"chart":  chart,
-		"inline": func(name string) template.CSS { return template.CSS(mustRead(name)) },
+		"short":   func(s string) string { return s[:min(12, len(s))] },
+		"chart":   chart,
+		"rounded": func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) },
+		"inline":  func(name string) template.CSS { return template.CSS(mustRead(name)) },
 	}
 }
 
@@ -60,21 +63,28 @@ func mustRead(name string) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// sortedMeasures orders names by family, then by cutoff.
-func sortedMeasures[V any](m map[string]V) []string {
+// families are those that people look for first, in that order.
+var families = [...]string{"hit", "all_hit", "rr", "ndcg", "recall", "p", "ap"}
+
+// sortedMeasures puts the primary measure first, then the others by family and cutoff.
+func sortedMeasures[V any](m map[string]V, primary string) []string {
 	names := sortedKeys(m)
-	key := func(name string) (string, int) {
+	key := func(name string) (int, string, int) {
 		family, at, _ := strings.Cut(name, "@")
 		n, _ := strconv.Atoi(at) // no number sorts first
-		return family, n
+		i := slices.Index(families[:], family)
+		switch {
+		case name == primary:
+			i = -1
+		case i < 0:
+			i = len(families)
+		}
+		return i, family, n
 	}
 	slices.SortStableFunc(names, func(a, b string) int {
-		fa, na := key(a)
-		fb, nb := key(b)
-		if fa != fb {
-			return strings.Compare(fa, fb)
-		}
-		return na - nb
+		ia, fa, na := key(a)
+		ib, fb, nb := key(b)
+		return cmp.Or(ia-ib, strings.Compare(fa, fb), na-nb)
 	})
 	return names
 }
@@ -144,7 +154,7 @@ func newWords(r *engine.Reading, query string) *words {
 	}
 	w := &words{terms: r.Terms, wanted: map[string]bool{}, known: map[string]bool{}, Query: query}
 	for _, t := range r.Terms(query) {
-		w.wanted[t] = true
+		w.wanted[t] = !r.Common(t) // marks on every "the" would hide those that matter
 	}
 	return w
 }

@@ -55,6 +55,7 @@ type site struct {
 	csrf  string
 
 	saving sync.Mutex // one writer of the review file at a time
+	bases  sync.Map   // run → build that it was compared with; runs never change
 }
 
 // New returns the handler of all pages. It must be mounted in a serve.Server, which tells who
@@ -117,11 +118,10 @@ func notFound(format string, args ...any) error {
 
 // base is what every page shows around its content.
 type base struct {
-	Title   string
-	Caller  serve.Caller
-	CSRF    string
-	Login   bool // whether there are tokens to log in with
-	Refresh string
+	Title  string
+	Caller serve.Caller
+	CSRF   string
+	Login  bool // whether there are tokens to log in with
 }
 
 func (s *site) base(r *http.Request, title string) base {
