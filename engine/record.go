@@ -151,6 +151,14 @@ func (s *store) writeRecord(dir string, rec, live *evalkit.Record, v *verdict.Ve
 
 var runIDPattern = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
+// validRun refuses what is no run id, such as a path out of the store.
+func validRun(run string) error {
+	if !runIDPattern.MatchString(run) {
+		return badInput("run %q is no run id: it has 12 hexadecimal digits", clip(run, 40))
+	}
+	return nil
+}
+
 // runs lists the ids of a build's records, oldest first.
 func (s *store) runs(build string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(s.buildDir(build), evaluationsName))
@@ -262,6 +270,9 @@ func (e *Engine) Verdict(build, run string) (*verdict.Verdict, *evalkit.Record, 
 		}
 		run = ids[len(ids)-1]
 	}
+	if err := validRun(run); err != nil {
+		return nil, nil, err
+	}
 	return e.readVerdict(id, run)
 }
 
@@ -270,6 +281,9 @@ func (e *Engine) Verdict(build, run string) (*verdict.Verdict, *evalkit.Record, 
 func (e *Engine) LiveRecord(build, run string) (*evalkit.Record, error) {
 	id, err := e.resolve(build)
 	if err != nil {
+		return nil, err
+	}
+	if err := validRun(run); err != nil {
 		return nil, err
 	}
 	rec, err := evalkit.ReadRecord(filepath.Join(e.recordDir(id, run), liveRecordName))
@@ -283,6 +297,9 @@ func (e *Engine) LiveRecord(build, run string) (*evalkit.Record, error) {
 func (e *Engine) TimesOf(build, run string) (*evalkit.Times, error) {
 	id, err := e.resolve(build)
 	if err != nil {
+		return nil, err
+	}
+	if err := validRun(run); err != nil {
 		return nil, err
 	}
 	return evalkit.ReadTimes(e.recordDir(id, run))
