@@ -154,10 +154,10 @@ func (s Settings) Validate() error {
 	if s.Answer.K < 0 || s.Answer.K > 100 {
 		errs = append(errs, badInput("answer.k is %d, the range is 1 to 100", s.Answer.K))
 	}
-	for name, raw := range map[string]string{"embed.url": s.Embed.URL, "answer.url": s.Answer.URL} {
+	for _, address := range []struct{ name, url string }{{"embed.url", s.Embed.URL}, {"answer.url", s.Answer.URL}} {
 		// The manifest holds the address, and errors name it.
-		if u, err := url.Parse(raw); err == nil && u.User != nil {
-			errs = append(errs, badInput("%s holds a name or a password: put the key into an environment variable and name that in key_env", name))
+		if u, err := url.Parse(address.url); err == nil && u.User != nil {
+			errs = append(errs, badInput("%s holds a name or a password: put the key into an environment variable and name that in key_env", address.name))
 		}
 	}
 	for _, err := range []error{s.Chunk.Validate(), s.Lexical.Validate(), s.Hybrid.Validate(), s.Rerank.Validate()} {
