@@ -91,6 +91,12 @@ func TestScripts(t *testing.T) {
 				}
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(out), 0o666))
 			},
+			// bytes FILE TEXT writes TEXT, in which \xNN stands for a byte.
+			"bytes": func(ts *testscript.TestScript, _ bool, args []string) {
+				data, err := strconv.Unquote(`"` + args[1] + `"`)
+				ts.Check(err)
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(data), 0o666))
+			},
 			"flipbyte": func(ts *testscript.TestScript, _ bool, args []string) {
 				names, err := filepath.Glob(ts.MkAbs(args[0]))
 				ts.Check(err)
