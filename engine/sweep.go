@@ -211,6 +211,7 @@ type sweeper struct {
 	docs     *corpus.Collection
 	digest   string
 	set      *golden.Set // dev questions alone
+	beside   []string    // measures that the table shows beside the primary one
 	dir      string      // where results are stored
 	chats    map[string]*sweepChat
 	done     int
@@ -222,6 +223,7 @@ func (e *Engine) newSweep(ctx context.Context, source corpus.Source, set *golden
 		return nil, err
 	}
 	o.Rule = sweepRule(o, variants)
+	beside := o.Measures
 	var err error
 	if o.Measures, err = sweep.MeasuresFor(o.Primary, o.Measures); err != nil {
 		return nil, badInput("%v", err)
@@ -233,7 +235,7 @@ func (e *Engine) newSweep(ctx context.Context, source corpus.Source, set *golden
 	quiet.Progress = func(Progress) {}
 	s := &sweeper{
 		e: &Engine{store: e.store, o: quiet}, report: e.o.Progress, o: o, variants: slices.Clone(variants),
-		set: devSet(set), chats: map[string]*sweepChat{},
+		set: devSet(set), beside: beside, chats: map[string]*sweepChat{},
 	}
 	for i := range s.variants {
 		s.variants[i].Settings = s.variants[i].Settings.WithDefaults()
@@ -496,15 +498,9 @@ func (s *sweeper) measure(ctx context.Context, r *reader, i int, sizes *indexSiz
 	if err != nil {
 		return nil, err
 	}
-	row, err := sweep.Reduce(ev, s.o.Primary, s.o.Measures)
+	row, err := sweep.Reduce(ev, s.o.Primary, s.beside)
 	if err != nil {
 		return nil, err
-	}
-	for name := range row.Measures {
-		// The curve has hit@1 to hit@10; the table only those asked for.
-		if strings.HasPrefix(name, "hit@") && name != s.o.Primary && !slices.Contains(sweep.DefaultMeasures(), name) {
-			delete(row.Measures, name)
-		}
 	}
 	row.Name, row.Note, row.Settings = v.Name, note, s.flatten(v)
 	row.Parts, row.Cost = parts(v), sizes.cost(v.Settings)

@@ -449,9 +449,19 @@ func (r *planReader) apply(v *Variant, c change) {
 	field := reflect.ValueOf(&v.Settings).Elem().FieldByIndex(outer.Index)
 	inner, _ := fieldByTag(outer.Type, name)
 	field = field.FieldByIndex(inner.Index)
-	field.SetZero() // what a pointer or a slice refers to belongs to other variants as well
-	if !r.decode(c.key, c.value, field.Addr().Interface()) {
+	// A new value: what a pointer or a slice refers to belongs to other variants as well.
+	t := field.Type()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	value := reflect.New(t)
+	if !r.decode(c.key, c.value, value.Interface()) {
 		return
+	}
+	if field.Kind() == reflect.Pointer {
+		field.Set(value)
+	} else {
+		field.Set(value.Elem())
 	}
 	if s, ok := field.Addr().Interface().(*string); ok && r.dir != "" && *s != "" && !filepath.IsAbs(*s) {
 		switch c.key {

@@ -58,7 +58,7 @@ func analyse(t *testing.T, n int, o sweep.Options, rows ...sweep.Row) *sweep.Rep
 // TestEqualVariants draws sweeps in which every variant is equally good and counts how often the
 // baseline is recommended. The seeds are fixed: the counts are the same on every machine.
 func TestEqualVariants(t *testing.T) {
-	const repetitions, variants, n = 200, 12, 100
+	const repetitions, variants, n = 200, 12, 80
 	for _, c := range []struct {
 		name    string
 		primary string
@@ -102,7 +102,7 @@ func TestEqualVariants(t *testing.T) {
 					rows[i] = row(fmt.Sprintf("v%d", i), values...)
 					rows[i].Parts = c.parts(i)
 				}
-				report, err := sweep.Analyse(plain, rows, sweep.Options{Primary: c.primary, Seed: 1, Resamples: 60, Draws: 1000})
+				report, err := sweep.Analyse(plain, rows, sweep.Options{Primary: c.primary, Seed: 1, Resamples: 50, Draws: 400})
 				if err != nil {
 					t.Fatal(err)
 				}

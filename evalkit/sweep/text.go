@@ -120,7 +120,7 @@ func (r *Report) Sentences() []string {
 	var out []string
 	if o := r.Optimism; o != nil {
 		out = append(out, fmt.Sprintf("Optimism: the best of %d looks better than it is. The mean of %q, %.3f, is too high by an expected %.3f if the variants differ as much as here, by %.3f if all are equally good; in %.0f %% of resamples it wins again.",
-			len(r.Variants), r.Variants[o.Winner].Name, o.Mean, o.Bias, o.IfEqual, 100*o.Share))
+			len(r.Variants), r.Variants[o.Winner].Name, o.Mean, max(0, o.Bias), o.IfEqual, 100*o.Share))
 	}
 	rec := r.Recommend
 	s := fmt.Sprintf("Recommended: %q: %s.", rec.Variant, rec.Reason)
