@@ -4,11 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed792a4543/assay/corpus"
 	"github.com/seed792a4543/assay/corpus/homestore"
@@ -92,6 +96,20 @@ func TestServeCommand(t *testing.T) {
 	if status, body := ask("POST", "/v1/search", search, ""); status != 200 || !strings.Contains(body, b.ID) {
 		t.Errorf("search: %d %s", status, body)
 	}
+	t.Run("SV-05", func(t *testing.T) {
+		var printed bytes.Buffer
+		if c := run(ctx, []string{"search", "--json", "-k", "5", "washing machine shows E-04"}, strings.NewReader(""), &printed, io.Discard); c != 0 {
+			t.Fatalf("exit code %d", c)
+		}
+		_, body := ask("POST", "/v1/search", `{"query":"washing machine shows E-04","k":5}`, "")
+		var shown, served struct{ Hits []map[string]any }
+		if err := errors.Join(json.Unmarshal(printed.Bytes(), &shown), json.Unmarshal([]byte(body), &served)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(shown.Hits, served.Hits); diff != "" || len(served.Hits) != 5 {
+			t.Errorf("%d hits; command line and HTTP differ:\n%s", len(served.Hits), diff)
+		}
+	})
 	if status, _ := ask("GET", "/readyz", "", ""); status != 200 {
 		t.Errorf("not ready with a live build: %d", status)
 	}

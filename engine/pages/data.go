@@ -70,6 +70,32 @@ func (v sees) question(q *evalkit.QuestionResult) bool {
 	return !slices.ContainsFunc(q.Docs, func(d corpus.DocumentID) bool { return !v.r.Visible(d) })
 }
 
+// gold describes the entries of a question's gold, one line each, without the documents that
+// the caller may not see; places are the same members as a form sends them.
+func (v sees) gold(q *golden.Question, quotes bool) (lines []string, places []place) {
+	for _, g := range q.Gold {
+		var any []string
+		for _, m := range g {
+			if !v.all && (v.r == nil || !v.r.Visible(m.Doc)) {
+				continue
+			}
+			text, value := memberLabel(m), string(m.Doc)
+			if m.Section != nil {
+				value += "\n" + *m.Section
+			}
+			places = append(places, place{value, text})
+			if quotes && m.Quote != "" {
+				text += " “" + m.Quote + "”"
+			}
+			any = append(any, text)
+		}
+		if len(any) > 0 {
+			lines = append(lines, strings.Join(any, ", or "))
+		}
+	}
+	return lines, places
+}
+
 // seesQuestion is an error if the caller may not see the question in the build's newest run.
 func (s *site) seesQuestion(c serve.Caller, id, build string) error {
 	if !isID(build) {
@@ -165,6 +191,9 @@ func (s *site) builds(w http.ResponseWriter, r *http.Request) error {
 		}
 		return 0
 	})
+	if slices.ContainsFunc(p.Builds, func(b buildRow) bool { return b.Err == nil && !b.Full }) {
+		return s.render(w, http.StatusOK, "builds", p) // reasons may speak of what is hidden
+	}
 	if p.Ledger, err = s.e.Ledger(); err != nil {
 		return err
 	}
@@ -480,18 +509,7 @@ func newCompareData(c *verdict.Comparison, left, right *evalkit.Record, seeA, se
 		}
 		if set != nil {
 			if q := set.Find(f.Question); q != nil {
-				for _, g := range q.Gold {
-					var any []string
-					for _, m := range g {
-						any = append(any, memberLabel(m))
-						value := string(m.Doc)
-						if m.Section != nil {
-							value += "\n" + *m.Section
-						}
-						x.GoldAt = append(x.GoldAt, place{value, memberLabel(m)})
-					}
-					x.Gold = append(x.Gold, strings.Join(any, ", or "))
-				}
+				x.Gold, x.GoldAt = seeB.gold(q, false)
 			}
 		}
 		d.Shown = append(d.Shown, x)
@@ -661,19 +679,6 @@ func (s *site) question(w http.ResponseWriter, r *http.Request) error {
 	if p.History == nil {
 		return missing
 	}
-	if p.Question != nil {
-		for _, g := range p.Question.Gold {
-			var any []string
-			for _, m := range g {
-				l := memberLabel(m)
-				if m.Quote != "" {
-					l += " “" + m.Quote + "”"
-				}
-				any = append(any, l)
-			}
-			p.Gold = append(p.Gold, strings.Join(any, ", or "))
-		}
-	}
 	return s.render(w, http.StatusOK, "question", p)
 }
 
@@ -703,6 +708,9 @@ func (s *site) history(p *questionPage, b engine.BuildInfo, set *golden.Set, wan
 			p.History = append(p.History, row)
 			if want == b.ID || want == "" && (b.Live || p.List == nil) {
 				p.List, p.ListOf, p.ListRun = questionList(q, b.ID, r, p.Question), b.ID, rec.Run
+				if p.Question != nil {
+					p.Gold, _ = see.gold(p.Question, true)
+				}
 			}
 		}
 	}

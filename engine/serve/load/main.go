@@ -189,7 +189,8 @@ func run(ctx context.Context, o options) (ok bool, err error) {
 	if err := errors.Join(<-served, writer.Close(), promoteErr); err != nil {
 		return false, err
 	}
-	return report(clients, took, promotions), nil
+	swapped := o.promote == 0 || promotions > 0 // else the run shows nothing
+	return report(clients, took, promotions) && swapped, nil
 }
 
 // expected asks every query of each build alone.

@@ -44,7 +44,7 @@ name: shop
 version: 1
 questions:
   - {id: conditions, question: Which conditions for goods sent back?, answerable: true, critical: true, slice: [returns], gold: [{doc: returns.md, section: Returns > Conditions, quote: within 7 days}]}
-  - {id: refunds, question: When is the money of refunds sent?, answerable: true, slice: [returns], gold: [{doc: returns.md, section: Returns > Refunds}]}
+  - {id: refunds, question: When is the money of refunds sent?, answerable: true, slice: [returns], gold: [{any: [{doc: returns.md, section: Returns > Refunds}, {doc: zebrafinch-board.md, section: Zebrafinch plans > Narwhal}]}]}
   - {id: fees, question: From how much VND is delivery free of fees?, answerable: true, slice: [delivery], gold: [{doc: delivery.md, section: Delivery > Fees}]}
   - {id: speed, question: What speed in the city?, answerable: true, slice: [delivery], gold: [{doc: delivery.md, section: Delivery > Speed}]}
   - {id: kettle, question: How often do I descale a kettle?, answerable: true, slice: [care], gold: [{doc: care.md, section: Care <script>alert(1)</script> > Kettle}]}
@@ -87,7 +87,7 @@ func Build(t testing.TB, e *engine.Engine, docs fs.FS, s engine.Settings) string
 // Promote makes a build live by decree.
 func Promote(t testing.TB, e *engine.Engine, id string) {
 	t.Helper()
-	_, err := e.PromoteWith(t.Context(), id, nil, engine.PromoteOptions{Override: true, Reason: engine.Reason{Who: "test", Why: "set up"}})
+	_, err := e.PromoteWith(t.Context(), id, nil, engine.PromoteOptions{Override: true, Reason: engine.Reason{Who: "test", Why: "set up, before the quokkamerger"}})
 	if err != nil {
 		t.Fatal(err)
 	}
