@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/parser"
 
 	"github.com/seed792a4543/assay/chunk"
 	"github.com/seed792a4543/assay/corpus"
@@ -201,6 +202,9 @@ func ParseSettings(name string, data []byte) (Settings, error) {
 	}
 	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil {
 		return Settings{}, yamlError(name, err)
+	}
+	if parsed, err := parser.ParseBytes(data, 0); err == nil && len(parsed.Docs) > 1 {
+		return Settings{}, badInput("%s: %d YAML documents in one file: the settings are one, remove the lines ---", name, len(parsed.Docs))
 	}
 	if file.Policy != nil {
 		policy, err := verdict.Parse(name, data)

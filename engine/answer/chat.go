@@ -363,13 +363,13 @@ func (c *Chat) readWhole(ctx context.Context, resp *http.Response) (Reply, error
 	if err := json.Unmarshal(data, &out); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) && syntax.Offset >= int64(len(bytes.TrimRight(data, " \n"))) && len(data) > 0 && data[0] == '{' {
-			return Reply{}, fmt.Errorf("chat: %s: %w: the body ends in the middle: %s", c.base, errLost, excerpt(string(data)))
+			return Reply{}, fmt.Errorf("chat: %s: %w: the body ends in the middle: %s", c.base, errLost, c.excerpt(string(data)))
 		}
-		return Reply{}, &statusError{status: resp.StatusCode, said: excerpt(string(data)), base: c.base, kind: ErrReply}
+		return Reply{}, &statusError{status: resp.StatusCode, said: c.excerpt(string(data)), base: c.base, kind: ErrReply}
 	}
 	r := Reply{Model: out.Model, Usage: Usage{PromptTokens: out.Usage.PromptTokens, CompletionTokens: out.Usage.CompletionTokens}}
 	if len(out.Choices) == 0 {
-		return r, &statusError{status: resp.StatusCode, said: "no choices: " + excerpt(string(data)), base: c.base, kind: ErrReply}
+		return r, &statusError{status: resp.StatusCode, said: "no choices: " + c.excerpt(string(data)), base: c.base, kind: ErrReply}
 	}
 	m := out.Choices[0].Message
 	r.Thinking = cmp.Or(m.ReasoningContent, m.Reasoning)
@@ -420,7 +420,7 @@ func (c *Chat) readStream(ctx context.Context, resp *http.Response, each func(st
 			} `json:"choices"`
 		}
 		if err := json.Unmarshal([]byte(data), &ev); err != nil {
-			return r, &statusError{status: resp.StatusCode, said: excerpt(data), base: c.base, kind: ErrReply}
+			return r, &statusError{status: resp.StatusCode, said: c.excerpt(data), base: c.base, kind: ErrReply}
 		}
 		r.Model = cmp.Or(ev.Model, r.Model)
 		if ev.Usage != nil {
@@ -456,7 +456,7 @@ func (c *Chat) readStream(ctx context.Context, resp *http.Response, each func(st
 
 // failed describes an error reply in the server's own words.
 func (c *Chat) failed(resp *http.Response, data []byte) error {
-	e := &statusError{status: resp.StatusCode, base: c.base, said: excerpt(cmp.Or(errorText(data), string(data)))}
+	e := &statusError{status: resp.StatusCode, base: c.base, said: c.excerpt(cmp.Or(errorText(data), string(data)))}
 	if after := resp.Header.Get("Retry-After"); after != "" {
 		if s, err := strconv.Atoi(strings.TrimSpace(after)); err == nil && s >= 0 {
 			e.after = time.Duration(s) * time.Second
@@ -496,8 +496,19 @@ func errorText(data []byte) string {
 	return string(out.Error)
 }
 
-// excerpt returns the first 200 characters of a text on one line.
-func excerpt(s string) string {
+// excerpt returns the first 200 characters of what a server said, on one line and without the
+// key or the address's password, which some echo.
+func (c *Chat) excerpt(s string) string {
+	secrets := []string{c.o.Key}
+	if c.user != nil {
+		password, _ := c.user.Password()
+		secrets = append(secrets, password, url.QueryEscape(password), url.PathEscape(password))
+	}
+	for _, secret := range secrets {
+		if secret != "" {
+			s = strings.ReplaceAll(s, secret, "[removed]")
+		}
+	}
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 	if rs := []rune(s); len(rs) > 200 {
 		return string(rs[:200]) + "…"
