@@ -190,7 +190,7 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 
 	if s.Embed.Kind != "none" {
 		if err := e.writeVectors(ctx, tmp, m, lexDocs, fitted(docs, chunks, s), stats, s, given); err != nil {
-			return nil, err
+			return nil, atChunk(err, docs, chunks)
 		}
 	}
 	if m.ID, err = buildID(m.Corpus.Digest, m.Settings, m.Embedder); err != nil {
@@ -267,6 +267,24 @@ func (e *Engine) mend(tmp, final string, m *index.Manifest) error {
 		}
 	}
 	return e.fsys.RemoveAll(tmp)
+}
+
+// atChunk adds to an error about one of the embedded texts where that text stands.
+func atChunk(err error, docs *corpus.Collection, chunks []chunk.Chunk) error {
+	var t *chunkError
+	if !errors.As(err, &t) {
+		return err
+	}
+	c := &chunks[t.chunk]
+	where := string(c.Doc)
+	if d := docs.Find(c.Doc); d != nil && c.Section < len(d.Sections) {
+		if path := corpus.FormatPath(d.Sections[c.Section].Path); path != "" {
+			where += " > " + path
+		}
+		line, _ := d.Position(c.Span.Start)
+		where += fmt.Sprintf(" (line %d)", line)
+	}
+	return fmt.Errorf("%s: %w", where, err)
 }
 
 // fitted says which chunks a model may learn from; nil means all of them. With statistics per

@@ -24,6 +24,7 @@ import (
 	"github.com/seed792a4543/assay/evalkit/verdict"
 	"github.com/seed792a4543/assay/hybrid"
 	"github.com/seed792a4543/assay/index"
+	"github.com/seed792a4543/assay/index/embed"
 	"github.com/seed792a4543/assay/index/lexical"
 )
 
@@ -618,7 +619,32 @@ func TestGoldenAndCorpus(t *testing.T) {
 	})
 }
 
+// refusing is an embedder that cannot embed texts with the word "bad".
+type refusing struct{ table }
+
+func (e *refusing) Embed(ctx context.Context, texts []string, kind index.Kind) ([][]float32, error) {
+	for i, s := range texts {
+		if strings.Contains(s, "bad") {
+			return nil, &embed.TextError{Index: i, Text: s, Err: errors.New("NaN")}
+		}
+	}
+	return e.table.Embed(ctx, texts, kind)
+}
+
 func TestEmbedderOfAnotherModel(t *testing.T) {
+	t.Run("EM-04", func(t *testing.T) {
+		e, err := engine.Open(t.TempDir(), engine.Options{Embedder: &refusing{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		// The bare heading has no vector, so that the text's place in the request is another one.
+		fsys := text("a.md", "# A\n## One\ngood\n", "b.md", "# B\n## Two\ngood\n## Three\nbad words\n")
+		_, err = e.Build(t.Context(), corpus.FS("test", fsys, corpus.Options{}), engine.Settings{})
+		if err == nil || !strings.Contains(err.Error(), "b.md > B > Three (line 4)") || !strings.Contains(err.Error(), "bad words") {
+			t.Errorf("%v, want document, section and the first words", err)
+		}
+	})
 	t.Run("EM-07", func(t *testing.T) {
 		dir := t.TempDir()
 		a, err := engine.Open(dir, engine.Options{Embedder: &table{name: "model-a"}})

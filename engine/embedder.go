@@ -110,11 +110,23 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 	if err == nil && len(got) != len(ask) {
 		err = errors.New("the embedder returned another number of vectors than it was given texts")
 	}
+	var t *embed.TextError
+	if errors.As(err, &t) && t.Index >= 0 && t.Index < len(at) {
+		err = &chunkError{at[t.Index], err}
+	}
 	for i := range min(len(got), len(at)) {
 		rows[at[i]] = got[i]
 	}
 	return embedder, rows, err
 }
+
+// chunkError is the failure to embed one chunk's text.
+type chunkError struct {
+	chunk int
+	error
+}
+
+func (e *chunkError) Unwrap() error { return e.error }
 
 // openEmbedder makes the embedder that queries of an opened build need.
 func openEmbedder(dir string, s Settings, lex *lexical.Index, o Options) (index.Embedder, error) {
