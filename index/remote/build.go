@@ -185,9 +185,8 @@ func (c *Cluster) class(s Source, nodes []string) (*models.Class, meta, error) {
 		ReplicationConfig: &models.ReplicationConfig{Factor: int64(m.Replication), AsyncEnabled: m.Replication > 1},
 		ShardingConfig:    sharding,
 		InvertedIndexConfig: &models.InvertedIndexConfig{
-			Bm25:              &models.BM25Config{K1: positive(*lex.K1), B: positive(*lex.B)},
-			Stopwords:         &models.StopwordConfig{Preset: "none"},
-			UsingBlockMaxWAND: true,
+			Bm25:      &models.BM25Config{K1: positive(*lex.K1), B: positive(*lex.B)},
+			Stopwords: &models.StopwordConfig{Preset: "none"},
 		},
 		Properties: []*models.Property{
 			{Name: propChunk, DataType: []string{"text"}, Tokenization: "field", IndexFilterable: &no, IndexSearchable: &no},
@@ -255,7 +254,8 @@ type BuildResult struct {
 // Build makes the collection of a build and fills it, or completes one that an interrupted call
 // left behind: every object's id follows from its content's name, so writing it again changes
 // nothing. It returns when every node that holds the collection counts exactly the build's
-// chunks; before that it is an error. Nothing becomes live.
+// chunks and ranks words as it will from then on, see Index.Verify; failing that is an error.
+// Nothing becomes live.
 func (c *Cluster) Build(ctx context.Context, s Source) (*BuildResult, error) {
 	for ord := range uint32(s.Len) {
 		for _, label := range s.ACL(ord) {
@@ -283,7 +283,7 @@ func (c *Cluster) Build(ctx context.Context, s Source) (*BuildResult, error) {
 		if err := have.fits(want); err != nil {
 			return nil, err
 		}
-		if c.verifyCounts(ctx, have) == nil {
+		if c.verifyCounts(ctx, have) == nil && c.settled(ctx, s) == nil {
 			res.Existed = true
 			return res, nil
 		}
@@ -300,7 +300,7 @@ func (c *Cluster) Build(ctx context.Context, s Source) (*BuildResult, error) {
 	if have, err = c.describe(ctx, s.Build); err != nil {
 		return nil, err
 	}
-	return res, c.awaitCounts(ctx, have)
+	return res, c.awaitRight(ctx, have, s)
 }
 
 func (c *Cluster) create(ctx context.Context, class *models.Class) error {

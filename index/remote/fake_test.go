@@ -43,6 +43,7 @@ type fake struct {
 	// refuse is asked for every object written; an error is reported for that object alone.
 	refuse     func(uuid string) error
 	maxResults int
+	unflushed  int // searches for words to come that return the first written hits
 	writes     int // objects written, those that replaced one included
 	searches   []*pb.SearchRequest
 }
@@ -58,7 +59,9 @@ type fakeNode struct {
 type fakeObject struct {
 	uuid   string
 	vector []float32
-	props  map[string]any // string, int64, []string
+	props  map[string]any // string, float64, []string
+	tf     map[string]int
+	length int // words
 }
 
 func newFake(t *testing.T, nodes int) *fake {
@@ -242,6 +245,11 @@ func (n *fakeNode) BatchObjects(_ context.Context, req *pb.BatchObjectsRequest) 
 			for _, p := range o.Properties.GetTextArrayProperties() {
 				obj.props[p.PropName] = p.Values
 			}
+			obj.tf = map[string]int{}
+			for _, t := range strings.Fields(obj.props["terms"].(string)) {
+				obj.tf[t]++
+				obj.length++
+			}
 			f.objects[o.Collection][o.Uuid] = obj
 			f.writes++
 			return nil
@@ -300,6 +308,14 @@ func (n *fakeNode) Search(_ context.Context, req *pb.SearchRequest) (*pb.SearchR
 		if !utf8.ValidString(req.Bm25Search.Query) {
 			return nil, status.Error(codes.Internal, "invalid UTF-8")
 		}
+		if f.unflushed > 0 && int(req.Limit) < len(f.objects[name]) {
+			f.unflushed--
+			bad := &pb.SearchReply{}
+			for i := range req.Limit {
+				bad.Results = append(bad.Results, &pb.SearchResult{Metadata: &pb.MetadataResult{Score: 1e-6 * float32(i), ScorePresent: true}})
+			}
+			return bad, nil
+		}
 		score = f.bm25(class, f.objects[name], strings.Fields(req.Bm25Search.Query))
 	default:
 		return nil, status.Error(codes.Unimplemented, "neither vector nor text")
@@ -343,22 +359,19 @@ func (n *fakeNode) Search(_ context.Context, req *pb.SearchRequest) (*pb.SearchR
 
 func (f *fake) bm25(class *models.Class, objects map[string]*fakeObject, query []string) func(*fakeObject) (float32, bool) {
 	k1, b := float64(class.InvertedIndexConfig.Bm25.K1), float64(class.InvertedIndexConfig.Bm25.B)
+	query = slices.Compact(slices.Sorted(slices.Values(query)))
 	df, total := map[string]int{}, 0
 	for _, o := range objects {
-		terms := strings.Fields(o.props["terms"].(string))
-		total += len(terms)
-		slices.Sort(terms)
-		for _, t := range slices.Compact(terms) {
-			df[t]++
+		total += o.length
+		for _, t := range query {
+			if o.tf[t] > 0 {
+				df[t]++
+			}
 		}
 	}
 	n := float64(len(objects))
 	return func(o *fakeObject) (float32, bool) {
-		terms := strings.Fields(o.props["terms"].(string))
-		tf := map[string]int{}
-		for _, t := range terms {
-			tf[t]++
-		}
+		tf := o.tf
 		var sum float64
 		hit := false
 		for _, t := range query {
@@ -368,7 +381,7 @@ func (f *fake) bm25(class *models.Class, objects map[string]*fakeObject, query [
 			hit = true
 			idf := math.Log(1 + (n-float64(df[t])+.5)/(float64(df[t])+.5))
 			freq := float64(tf[t])
-			sum += idf * freq * (k1 + 1) / (freq + k1*(1-b+b*float64(len(terms))*n/float64(total)))
+			sum += idf * freq * (k1 + 1) / (freq + k1*(1-b+b*float64(o.length)*n/float64(total)))
 		}
 		return float32(sum), hit
 	}

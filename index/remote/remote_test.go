@@ -175,6 +175,25 @@ func TestBuild(t *testing.T) {
 			t.Errorf("objects refused for good: %v, want the server's words", err)
 		}
 	})
+	t.Run("not flushed", func(t *testing.T) {
+		f := newFake(t, 1)
+		f.unflushed = 3
+		c := connect(t, quick(f))
+		s := source("0000000000a0", 0, nil, slices.Repeat(texts, 20), nil)
+		if _, err := c.Build(t.Context(), s); err != nil || f.unflushed > 0 {
+			t.Errorf("build: %v, %d bad lists left, want it to wait them out", err, f.unflushed)
+		}
+		x, err := c.Open(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.mu.Lock()
+		f.unflushed = 1
+		f.mu.Unlock()
+		if err := x.Verify(t.Context()); !errors.Is(err, index.ErrCorrupt) || !strings.Contains(err.Error(), "flushed") {
+			t.Errorf("verify after a restart: %v, want ErrCorrupt that says why", err)
+		}
+	})
 	t.Run("mismatch", func(t *testing.T) {
 		f := newFake(t, 1)
 		c := connect(t, quick(f))
@@ -340,6 +359,7 @@ func TestPermissions(t *testing.T) {
 			return nil
 		}
 		x := opened(t, c, source("0000000000ee", 2, rows, texts, acl))
+		f.searches = nil // those of the check that the words are flushed
 		filter := index.NewFilter(305)
 		for ord := range uint32(5) {
 			filter.Set(300 + ord)
