@@ -84,8 +84,27 @@ func (e *Engine) compareReaders(ctx context.Context, a, b *reader, set *golden.S
 	return verdict.Compare(
 		verdict.Side{Name: a.id, Evaluation: left.Evaluation, Settings: a.recordedSettings(), Run: left.Run},
 		verdict.Side{Name: b.id, Evaluation: right.Evaluation, Settings: b.recordedSettings(), Run: right.Run},
-		policy, verdict.CompareOptions{Golden: set, CorpusCause: corpusCause(&compared{candidate: b, live: a})},
+		policy, verdict.CompareOptions{
+			Golden: set, CorpusCause: corpusCause(&compared{candidate: b, live: a}), Measures: comparedMeasures(policy.Primary, o),
+		},
 	), nil
+}
+
+// comparedMeasures are the rows of a comparison: those asked for, else the primary and the usual
+// families. Every further row costs all others some of their power.
+func comparedMeasures(primary string, o EvalOptions) []string {
+	if len(o.Measures) > 0 {
+		return nil // all that were evaluated
+	}
+	out := []string{primary}
+	for _, family := range []string{"hit", "recall", "rr", "ndcg"} {
+		for _, k := range o.Cutoffs {
+			if name := fmt.Sprintf("%s@%d", family, k); name != primary {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
 }
 
 // CompareRecords puts two stored runs side by side; see verdict.Compare.

@@ -15,6 +15,7 @@ import (
 	"github.com/seed792a4543/assay/corpus"
 	"github.com/seed792a4543/assay/evalkit"
 	"github.com/seed792a4543/assay/evalkit/golden"
+	"github.com/seed792a4543/assay/evalkit/measure"
 	"github.com/seed792a4543/assay/index"
 )
 
@@ -68,6 +69,11 @@ func (o EvalOptions) Validate() error {
 	for _, k := range o.Cutoffs {
 		if k < 1 {
 			return badInput("cutoff %d: a cutoff is a whole number from 1", k)
+		}
+	}
+	for _, m := range o.Measures {
+		if _, err := measure.Expand([]string{m}, o.Cutoffs); err != nil {
+			return badInput("%v", err)
 		}
 	}
 	for _, c := range []struct {

@@ -42,7 +42,7 @@ func (e *Engine) Promote(ctx context.Context, b *Build, v *verdict.Verdict) erro
 // PromoteWith is Promote with options. changed is false if the build was live already.
 func (e *Engine) PromoteWith(ctx context.Context, build string, v *verdict.Verdict, o PromoteOptions) (changed bool, err error) {
 	if o.Override && (strings.TrimSpace(o.Reason.Who) == "" || strings.TrimSpace(o.Reason.Why) == "") {
-		return false, badInput("an override needs a name and a reason: they are kept in the ledger")
+		return false, badInput("an override needs a name and a reason (--who and --why): they are kept in the ledger")
 	}
 	unlock, err := e.lock(ctx, e.o.LockWait)
 	if err != nil {
@@ -121,6 +121,12 @@ func (e *Engine) accepted(id, live string, v *verdict.Verdict, o PromoteOptions)
 	if err != nil {
 		return err
 	}
+	if have, served := rec.Settings[evaluatedMode], rec.Settings["hybrid.mode"]; have != served {
+		return refuse("build %s was evaluated in mode %s and would be served in mode %s: run `assay eval %s` without --mode", id, have, served, id)
+	}
+	if v.SelfTest == nil {
+		return refuse("the verdict on build %s was made without the self-test: run `assay eval %s` without --no-self-test", id, id)
+	}
 	if rec.Manifest != m.Digest {
 		return refuse("build %s was changed after its verdict: its manifest's digest is %s, the record says %s", id, m.Digest, rec.Manifest)
 	}
@@ -198,7 +204,7 @@ func previousLive(entries []LedgerEntry, live string) string {
 // call.
 func (e *Engine) SetReference(ctx context.Context, build string, r Reason) (string, error) {
 	if strings.TrimSpace(r.Who) == "" || strings.TrimSpace(r.Why) == "" {
-		return "", badInput("moving the reference needs a name and a reason: they are kept in the ledger")
+		return "", badInput("moving the reference needs a name and a reason (--who and --why): they are kept in the ledger")
 	}
 	unlock, err := e.lock(ctx, e.o.LockWait)
 	if err != nil {

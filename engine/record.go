@@ -33,6 +33,12 @@ type VerdictInfo struct {
 	Digest  string `json:"digest"`
 	Golden  string `json:"golden_digest"`
 	Policy  string `json:"policy_digest"`
+	// Time is when the run ended; zero if its clocks are lost.
+	Time     time.Time `json:"time"`
+	Split    string    `json:"split"`
+	Rule     string    `json:"rule"`
+	Mode     string    `json:"mode"`
+	SelfTest string    `json:"self_test"`
 }
 
 func encode(v any) ([]byte, error) {
@@ -245,11 +251,18 @@ func (s *store) verdicts(build string) ([]VerdictInfo, error) {
 	}
 	var out []VerdictInfo
 	for _, id := range ids {
-		v, _, err := s.readVerdict(build, id)
+		v, rec, err := s.readVerdict(build, id)
 		if err != nil {
 			return out, err
 		}
-		out = append(out, VerdictInfo{id, string(v.Verdict), v.Digest, v.GoldenDigest, v.PolicyDigest})
+		info := VerdictInfo{
+			Run: id, Verdict: string(v.Verdict), Digest: v.Digest, Golden: v.GoldenDigest, Policy: v.PolicyDigest,
+			Split: rec.Evaluation.Split, Rule: rec.Evaluation.Rule, Mode: rec.Settings[evaluatedMode], SelfTest: v.SelfTest.Summary(),
+		}
+		if t, err := evalkit.ReadTimes(s.recordDir(build, id)); err == nil {
+			info.Time = t.Finished
+		}
+		out = append(out, info)
 	}
 	return out, nil
 }

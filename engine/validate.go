@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -217,12 +218,12 @@ func (e *Engine) validate(ctx context.Context, c *compared, set *golden.Set, pol
 			return nil, err
 		}
 	}
-	rec, err := e.record(c.candidate, val.Candidate, c, policy)
+	rec, err := e.record(c.candidate, val.Candidate, c, policy, o.Mode)
 	if err != nil {
 		return nil, err
 	}
 	if val.Live != nil {
-		if val.LiveRecord, err = e.record(c.live, val.Live, c, policy); err != nil {
+		if val.LiveRecord, err = e.record(c.live, val.Live, c, policy, o.Mode); err != nil {
 			return nil, err
 		}
 	}
@@ -312,11 +313,16 @@ func (e *Engine) recordLook(set *golden.Set, build, record, who string, question
 	})
 }
 
+// evaluatedMode is the key of a record's settings that holds the mode in which the questions were
+// asked: a verdict on another mode than the one served would be about another system.
+const evaluatedMode = "evaluation.mode"
+
 // record collects what the verdict is made from.
-func (e *Engine) record(r *reader, outcome *Outcome, c *compared, policy *verdict.Policy) (*evalkit.Record, error) {
+func (e *Engine) record(r *reader, outcome *Outcome, c *compared, policy *verdict.Policy, mode string) (*evalkit.Record, error) {
 	rec := evalkit.NewRecord(outcome.Evaluation, outcome.Run)
 	rec.Code = Version()
 	rec.Settings = r.recordedSettings()
+	rec.Settings[evaluatedMode] = cmp.Or(mode, r.settings.Hybrid.Mode)
 	rec.Manifest = r.manifest.Digest
 	rec.PolicyDigest = policy.Digest()
 	rec.Environment = map[string]string{"go": runtime.Version(), "system": runtime.GOOS + "/" + runtime.GOARCH}

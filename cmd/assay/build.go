@@ -229,6 +229,9 @@ func (c *initCmd) Run(a *app) error {
 	var places [2][2]string
 	n := 0
 	for _, d := range docs.Documents {
+		if len(d.ACL) > 0 {
+			continue // the starter questions are asked without labels
+		}
 		for i := len(d.Sections) - 1; i >= 0 && n < len(places); i-- {
 			if i == 0 && len(d.Sections) > 1 {
 				continue
@@ -237,7 +240,10 @@ func (c *initCmd) Run(a *app) error {
 			n++
 		}
 	}
-	if n == 1 {
+	switch n {
+	case 0:
+		return usageError("every document in %s carries an acl: write %s by hand, with `as` in each question", c.Dir, relative(questions))
+	case 1:
 		places[1] = places[0]
 	}
 	abs, err := filepath.Abs(c.Dir)
@@ -260,6 +266,9 @@ func (c *initCmd) Run(a *app) error {
 		}{"assay.init/v1", relative(config), relative(questions), len(docs.Documents)})
 	}
 	a.printf("wrote %s and %s for %d documents\n", relative(config), relative(questions), len(docs.Documents))
+	for _, sk := range docs.Skipped {
+		a.warnf("skipped %s: %s\n", shown(sk.Path), shown(sk.Reason))
+	}
 	a.printf("Fill in the three questions of %s, then run:\n", relative(questions))
 	if rel := relative(c.Dir); rel != "." {
 		a.printf("  cd %s\n", quoteArg(rel))

@@ -143,7 +143,8 @@ func (c *buildsShowCmd) Run(a *app) error {
 		a.printf("  %s: %s\n", k, shown(flat[k]))
 	}
 	for _, v := range b.Verdicts {
-		a.printf("verdict    %s (run %s)\n", v.Verdict, v.Run)
+		a.printf("verdict    %s on %s, split %s, rule %s, mode %s, self-test: %s (run %s)\n",
+			v.Verdict, v.Time.Format("2006-01-02 15:04"), v.Split, v.Rule, v.Mode, v.SelfTest, v.Run)
 	}
 	for _, w := range m.Warnings {
 		a.printf("warning    %s\n", shown(w))

@@ -98,7 +98,11 @@ func (c *evalCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	var live string
 	val, err := func() (*engine.Validation, error) {
+		if live, err = e.LiveID(); err != nil {
+			return nil, err
+		}
 		build, err := e.DefaultBuild(c.Build)
 		if err != nil {
 			return nil, err
@@ -116,10 +120,10 @@ func (c *evalCmd) Run(a *app) error {
 			return err
 		}
 	} else {
-		a.printEvaluation(val.Candidate.Evaluation, c.Questions)
+		a.printEvaluation(val.Candidate.Evaluation, c.Questions, len(c.Measure) > 0)
 		a.printWarnings(val)
 		a.printVerdict(val.Verdict)
-		if val.Verdict.Verdict == verdict.Accept {
+		if val.Verdict.Verdict == verdict.Accept && val.Build != live {
 			a.printf("next: %s\n", a.command("promote", val.Build))
 		}
 	}
@@ -154,20 +158,24 @@ func (a *app) printWarnings(val *engine.Validation) {
 	}
 }
 
-func (a *app) printEvaluation(ev *evalkit.Evaluation, questions bool) {
+// printEvaluation prints the table; asked shows every measure of it, because the user named them.
+func (a *app) printEvaluation(ev *evalkit.Evaluation, questions, asked bool) {
 	a.printf("build %s, golden set %s v%d (%s), split %s, rule %s, view %s\n",
 		ev.Build, ev.Golden.Name, ev.Golden.Version, ev.Golden.Digest[:12], ev.Split, ev.Rule, ev.View)
 	a.printf("%d questions: %d answerable (%d without facts), %d unanswerable, %d without result, %d failed, %d leaks\n",
 		ev.Counts.Questions, ev.Counts.Answerable, ev.Counts.NoFacts, ev.Counts.Unanswerable, ev.Counts.NoResult, ev.Counts.Error, ev.Counts.Leaks)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "measure\tmean\t95 % interval\tn\trandom")
-	for _, name := range tableMeasures(ev) {
+	names := tableMeasures(ev)
+	if asked {
+		names = sortedKeys(ev.Measures)
+	}
+	for _, name := range names {
 		m := ev.Measures[name]
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", name, m.Mean, interval(m.CI), m.NScored, ev.Random[name])
 	}
 	w.Flush()
-	names := tableMeasures(ev)
-	if len(names) > 4 {
+	if len(names) > 4 && !asked {
 		names = pick(names, "hit@3", "recall@3", "rr@5", "ndcg@5")
 	}
 	if len(ev.Slices) > 0 && len(names) > 0 {
@@ -364,7 +372,6 @@ type upCmd struct {
 	corpusFlags
 	evalFlags
 	reportFlags
-	NoSelfTest bool `help:"Do not test whether the gate would notice a broken build."`
 }
 
 type upJSON struct {
@@ -404,7 +411,7 @@ func (c *upCmd) run(a *app, e *engine.Engine, s engine.Settings, source corpus.S
 	if !a.cli.JSON {
 		a.printBuild(b)
 	}
-	val, err := e.ValidateWith(a.ctx, b.ID, set, policyOf(s), engine.ValidateOptions{EvalOptions: o, NoSelfTest: c.NoSelfTest, Who: who("")})
+	val, err := e.ValidateWith(a.ctx, b.ID, set, policyOf(s), engine.ValidateOptions{EvalOptions: o, Who: who("")})
 	if err != nil {
 		return err
 	}
@@ -412,7 +419,7 @@ func (c *upCmd) run(a *app, e *engine.Engine, s engine.Settings, source corpus.S
 		return err
 	}
 	if !a.cli.JSON {
-		a.printEvaluation(val.Candidate.Evaluation, false)
+		a.printEvaluation(val.Candidate.Evaluation, false, len(c.Measure) > 0)
 		a.printWarnings(val)
 		a.printVerdict(val.Verdict)
 	}

@@ -125,7 +125,7 @@ const (
 // named, and more than the one under test is a warning.
 func Compare(a, b Side, p *Policy, o CompareOptions) *Comparison {
 	in := Input{Policy: p, Candidate: b.Evaluation, Live: a.Evaluation, Reference: o.Reference,
-		CorpusCause: o.CorpusCause, SelfTest: o.SelfTest, Measured: o.Measured}
+		CorpusCause: o.CorpusCause, SelfTest: o.SelfTest, Measured: o.Measured, NoSelfTest: o.SelfTest == nil}
 	return CompareWith(a, b, p, Decide(in), o)
 }
 

@@ -23,6 +23,8 @@ type Input struct {
 	// means that no difference was declared, and then one is invalid.
 	CorpusCause string
 	SelfTest    *SelfTest // nil: not run
+	// NoSelfTest says that none is expected: two systems are compared and nobody is promoted.
+	NoSelfTest bool
 	// Measured holds what this package cannot read from an evaluation, by guardrail name.
 	Measured map[string]float64
 	// PolicyDigest is Policy.Digest() if empty.
@@ -179,6 +181,9 @@ func (d *decision) selfTest() (reasons []string) {
 	if st == nil || !st.AA.Ran {
 		if d.policy.SelfTest == SelfTestRequired {
 			return []string{"The policy requires a self-test and none was run: run it with the evaluation."}
+		}
+		if st == nil && d.in.NoSelfTest {
+			return nil
 		}
 		if st == nil {
 			d.warn("the self-test was not run: nothing shows that this gate would notice a broken build")

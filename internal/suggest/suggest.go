@@ -3,7 +3,7 @@ package suggest
 
 import "strings"
 
-// Nearest returns the candidate closest to name by edit distance (Levenshtein), ignoring case,
+// Nearest returns the candidate closest to name by edit distance, ignoring case,
 // or "" if none is within a third of the longer length (at least 1). Ties go to the earlier
 // candidate.
 func Nearest(name string, candidates []string) string {
@@ -20,24 +20,28 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// Distance returns the Levenshtein distance between a and b in runes.
+// Distance returns the edit distance between a and b in runes, with the exchange of two
+// neighbours as one edit (optimal string alignment; Damerau, CACM 1964).
 func Distance(a, b string) int {
 	ra, rb := []rune(a), []rune(b)
-	row := make([]int, len(rb)+1)
-	for j := range row {
-		row[j] = j
+	before, last := make([]int, len(rb)+1), make([]int, len(rb)+1)
+	for j := range last {
+		last[j] = j
 	}
 	for i, x := range ra {
-		diagonal := row[0]
+		row := make([]int, len(rb)+1)
 		row[0] = i + 1
 		for j, y := range rb {
-			cost := diagonal
+			cost := last[j]
 			if x != y {
 				cost++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			row[j+1] = min(cost, row[j]+1, last[j+1]+1)
+			if i > 0 && j > 0 && x == rb[j-1] && ra[i-1] == y {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
+		before, last = last, row
 	}
-	return row[len(rb)]
+	return last[len(rb)]
 }
