@@ -26,10 +26,10 @@ type demoCmd struct {
 
 // demoVariant is one configuration that the demo compares.
 type demoVariant struct {
-	name     string
-	settings engine.Settings
-	build    *engine.Build
-	outcome  *engine.Outcome
+	name       string
+	settings   engine.Settings
+	build      *engine.Build
+	evaluation *evalkit.Evaluation
 }
 
 // demoMeasures are the columns of the demo's table.
@@ -114,8 +114,9 @@ func (d *demo) run() error {
 	return nil
 }
 
+// compare is a sweep over three ways of cutting. The builds stay: the best of them goes live.
 func (d *demo) compare() ([]*demoVariant, error) {
-	var variants []*demoVariant
+	var tried []engine.Variant
 	for _, v := range []struct {
 		name  string
 		chunk chunk.Settings
@@ -126,17 +127,25 @@ func (d *demo) compare() ([]*demoVariant, error) {
 	} {
 		s := d.base
 		s.Chunk = v.chunk
-		dv := &demoVariant{name: v.name, settings: s}
-		var err error
-		if dv.build, err = d.engine.Build(d.ctx, d.source, s); err != nil {
+		tried = append(tried, engine.Variant{Name: v.name, Settings: s})
+	}
+	var variants []*demoVariant
+	// One rule for all three, as in every sweep over chunks: a chunk is relevant if it overlaps
+	// the evidence, however it was cut.
+	for res, err := range d.engine.Sweep(d.ctx, d.source, d.set, tried, engine.SweepOptions{
+		EvalOptions: engine.EvalOptions{Rule: evalkit.RuleSpan, Seed: 1, Measures: demoMeasures}, KeepBuilds: true, Fresh: true,
+	}) {
+		if err != nil {
 			return nil, err
 		}
-		// One rule for all three: a chunk is relevant if it overlaps the evidence, however
-		// it was cut.
-		if dv.outcome, err = d.engine.Evaluate(d.ctx, dv.build.ID, d.set, engine.EvalOptions{Rule: evalkit.RuleSpan, Seed: 1}); err != nil {
+		info, err := d.engine.BuildInfo(res.Build)
+		if err != nil {
 			return nil, err
 		}
-		variants = append(variants, dv)
+		variants = append(variants, &demoVariant{
+			name: res.Variant.Name, settings: tried[res.Index].Settings, evaluation: res.Evaluation,
+			build: &engine.Build{ID: info.ID, Manifest: info.Manifest},
+		})
 	}
 	return variants, nil
 }
@@ -152,13 +161,13 @@ func (d *demo) table(variants []*demoVariant) {
 		fmt.Fprintln(w)
 	}
 	for _, v := range variants {
-		ev := v.outcome.Evaluation
+		ev := v.evaluation
 		row(v.name, fmt.Sprint(v.build.Manifest.Counts.Chunks), func(m string) string { return fmt.Sprintf("%.3f", ev.Measures[m].Mean.V) })
 		row("  95 % interval", "", func(m string) string { return compactInterval(ev.Measures[m].CI) })
 		row("  random", "", func(m string) string { return fmt.Sprintf("%.3f", ev.Random[m].V) })
 	}
 	w.Flush()
-	ev := variants[0].outcome.Evaluation
+	ev := variants[0].evaluation
 	d.printf("n = %d answerable questions in every cell; rule %s, view %s; intervals: Wilson for hit@k, else percentile bootstrap.\n",
 		ev.Measures["hit@3"].NScored, ev.Rule, ev.View)
 }
@@ -172,7 +181,7 @@ func compactInterval(ci *[2]float64) string {
 
 // best is the variant with the highest hit@3, then rr@5, then the fewest chunks.
 func (d *demo) best(variants []*demoVariant) *demoVariant {
-	mean := func(v *demoVariant, m string) float64 { return v.outcome.Evaluation.Measures[m].Mean.V }
+	mean := func(v *demoVariant, m string) float64 { return v.evaluation.Measures[m].Mean.V }
 	return slices.MinFunc(variants, func(a, b *demoVariant) int {
 		return cmp.Or(
 			cmp.Compare(mean(b, "hit@3"), mean(a, "hit@3")),
@@ -190,8 +199,8 @@ func (d *demo) distinguishes(variants []*demoVariant, best *demoVariant) string 
 		if v == best {
 			continue
 		}
-		gained, lost := flips(v.outcome.Evaluation, best.outcome.Evaluation, "hit@3")
-		n = best.outcome.Evaluation.Measures["hit@3"].NScored
+		gained, lost := flips(v.evaluation, best.evaluation, "hit@3")
+		n = best.evaluation.Measures["hit@3"].NScored
 		p := stats.McNemarTwoSided(gained, lost)
 		text := fmt.Sprintf("%s (%d questions better, %d worse, p %.2g)", v.name, gained, lost, p)
 		if p <= 0.05 {

@@ -18,7 +18,7 @@ const Schema = "assay.sweep/v1"
 // Defaults of Options.
 const (
 	DefaultAlpha  = 0.05
-	DefaultMargin = 0.05
+	DefaultMargin = 0.03
 )
 
 // Options of Analyse. The zero value is valid but for Primary.
@@ -29,7 +29,7 @@ type Options struct {
 	// 0.05.
 	Alpha float64
 	// Margin is the loss that a simpler variant must be shown to stay within before it may replace
-	// the baseline; 0 means 0.05, negative means that none may.
+	// the baseline; 0 means 0.03, negative means that none may.
 	Margin    float64
 	Seed      uint64 // of bootstrap and sign flips
 	Resamples int    // of the bootstraps; 0 means 2000
