@@ -108,7 +108,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	kctx, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(stderr, "assay: %v: see `assay --help`\n", err)
+		fmt.Fprintf(stderr, "assay: %s: see `assay --help`\n", shown(err.Error()))
 		return exitUsage
 	}
 	if c.Store == "" { // an empty ASSAY_STORE
@@ -126,11 +126,11 @@ func finish(stderr io.Writer, err error) int {
 	var exit *exitError
 	if errors.As(err, &exit) {
 		if exit.msg != "" {
-			fmt.Fprintln(stderr, "assay:", exit.msg)
+			fmt.Fprintln(stderr, "assay:", shown(exit.msg))
 		}
 		return exit.code
 	}
-	fmt.Fprintln(stderr, "assay:", err)
+	fmt.Fprintln(stderr, "assay:", shown(err.Error()))
 	var path *fs.PathError
 	switch {
 	case errors.Is(err, engine.ErrInput), errors.Is(err, engine.ErrNoBuild),
@@ -204,8 +204,13 @@ func (a *app) printJSON(v any) error {
 	return err
 }
 
-func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, args...) }
-func (a *app) warnf(format string, args ...any)  { fmt.Fprintf(a.stderr, format, args...) }
+func (a *app) printf(format string, args ...any) {
+	fmt.Fprint(a.stdout, shown(fmt.Sprintf(format, args...)))
+}
+
+func (a *app) warnf(format string, args ...any) {
+	fmt.Fprint(a.stderr, shown(fmt.Sprintf(format, args...)))
+}
 
 // shown makes text from documents safe for a terminal: control characters, which could move
 // the cursor or change the window's title, are written as their escapes.
@@ -214,7 +219,7 @@ func shown(s string) string {
 		if r == '\n' || r == '\t' {
 			return r
 		}
-		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r >= 0xe0000 && r < 0xe0080 {
 			return '�'
 		}
 		return r
