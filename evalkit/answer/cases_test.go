@@ -137,6 +137,8 @@ func TestRefusal(t *testing.T) {
 			"Based on the provided context, there is no information about opening hours on Mars.",
 			"Rất tiếc, tôi không tìm thấy thông tin về việc này.", "Leider enthalten die Unterlagen dazu keine Angaben.",
 			"**The context does not specify the price.**", "That is not mentioned in the given passages.",
+			"The handbook doesn’t say anything about parking.", "Sorry, no idea.", "Trong tài liệu không đề cập đến vấn đề này.",
+			"Das geht aus den Unterlagen nicht hervor.", "Leider finde ich dazu nichts.",
 		} {
 			if ok, how := answer.Refusal(s); !ok || !strings.HasPrefix(how, "phrase:") {
 				t.Errorf("Refusal(%q) = %v, %q; want a refusal by phrase", s, ok, how)
@@ -145,7 +147,7 @@ func TestRefusal(t *testing.T) {
 		if f := answer.ClassifyRefusal(nil, "Returns are free within 7 days. The passages give no information on air purifiers."); f.Outcome != answer.Answered || !f.Review {
 			t.Errorf("near the edge: got %+v, want answered, for review", f)
 		}
-		if r := answer.RefusalRevision(); !strings.HasPrefix(r, "refusals/1 sha256:") || len(r) < 80 {
+		if r := answer.RefusalRevision(); !strings.HasPrefix(r, "refusals/2 sha256:") || len(r) < 80 {
 			t.Errorf("RefusalRevision() = %q", r)
 		}
 	})
@@ -155,6 +157,7 @@ func TestRefusal(t *testing.T) {
 			`The clerk may say "I don't know"; call the hotline.`, "If funds are insufficient, the order is cancelled.", "No.",
 			"There is no fee.", "This model is not available in the Hanoi shop.", "No money is paid out.", "Keine Gebühr.",
 			"Không. Phí là 30.000 đ.", "The hotline cannot see the balance of a card.", "No answer within 3 days means the request is approved.",
+			"The rules do not apply to batteries.", "No information is shared with third parties.", "Das Gerät findet sich nicht im Preis.",
 		} {
 			if ok, how := answer.Refusal(s); ok {
 				t.Errorf("Refusal(%q) by %q; want none", s, how)
