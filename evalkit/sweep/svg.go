@@ -100,6 +100,9 @@ func intervalChart(r *Report) Chart {
 	}
 	s.line(left, bottom, left+width, bottom, axisStyle)
 	for _, v := range []float64{lo, 0, hi} {
+		if near := min(x(v)-x(lo), x(hi)-x(v)); v == 0 && near > 0 && near < 50 {
+			continue // its label would stand in that of an end
+		}
 		s.text(x(v), bottom+18, "middle", fmt.Sprintf("%+.3f", v))
 	}
 	table := [][]string{{"variant", r.Primary, "difference", "95 % interval", "p", "p adj."}}
@@ -112,7 +115,7 @@ func intervalChart(r *Report) Chart {
 func paretoChart(r *Report) Chart {
 	const width, height, left, top = 560, 300, 60, 15
 	title := fmt.Sprintf("%s against index size; filled in colour: nothing smaller is as good", r.Primary)
-	s := newSVG(width+left+150, height+top+45, title)
+	s := newSVG(width+left+int(r.nameSpace()), height+top+45, title)
 	lo, hi := r.meanRange()
 	small, large := r.sizeRange()
 	x := func(v float64) float64 { return left + 10 + (v-small)/(large-small)*(width-20) }
