@@ -167,9 +167,9 @@ func missing(err error) bool { return statusCode(err) == http.StatusNotFound }
 
 // Member is one node as the cluster sees it.
 type Member struct {
-	Name    string
-	Healthy bool
-	Status  string
+	Name    string `json:"name"`
+	Healthy bool   `json:"healthy"`
+	Status  string `json:"status"` // the server's word
 }
 
 // Members returns the nodes, sorted by name, as one of them reports them.

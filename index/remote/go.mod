@@ -5,7 +5,9 @@ go 1.26.0
 replace github.com/seed792a4543/assay => ../..
 
 require (
+	github.com/alecthomas/kong v1.17.0
 	github.com/go-openapi/strfmt v0.25.0
+	github.com/goccy/go-yaml v1.19.2
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
 	github.com/seed792a4543/assay v0.0.0
@@ -58,7 +60,6 @@ require (
 	github.com/go-openapi/swag/yamlutils v0.25.1 // indirect
 	github.com/go-openapi/validate v0.25.1 // indirect
 	github.com/go-viper/mapstructure/v2 v2.4.0 // indirect
-	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/gofrs/flock v0.13.2 // indirect
 	github.com/golang/snappy v1.0.0 // indirect
 	github.com/josharian/intern v1.0.0 // indirect

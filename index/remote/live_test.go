@@ -244,7 +244,7 @@ func TestLiveReplicated(t *testing.T) {
 					t.Errorf("vector search: %v, want %v", ordinals(got), ordinals(want))
 				}
 				lex, err := x.SearchText(t.Context(), "only1234", 5, nil)
-				if err != nil || len(lex) != 1 || lex[0].Ord != 1234 {
+				if err != nil || len(lex) == 0 || lex[0].Ord != 1234 {
 					t.Errorf("text search: %v, %v", lex, err)
 				}
 				if searches.Add(2); started {
@@ -310,7 +310,7 @@ func TestLiveReplicated(t *testing.T) {
 			missing := 0
 			for ord := 0; ord < b.Len; ord += 7 {
 				lex, err := xi.SearchText(t.Context(), fmt.Sprintf("only%d", ord), 2, nil)
-				if err != nil || len(lex) != 1 || lex[0].Ord != uint32(ord) {
+				if err != nil || len(lex) == 0 || lex[0].Ord != uint32(ord) {
 					missing++
 				}
 			}

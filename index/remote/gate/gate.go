@@ -109,7 +109,7 @@ func (g *Gate) Promote(ctx context.Context, build string, o engine.PromoteOption
 		return false, err
 	}
 	id := info.ID
-	if err := g.sound(ctx, id); err != nil {
+	if err := g.Sound(ctx, id); err != nil {
 		return false, err
 	}
 	live, err := g.Engine.LiveID()
@@ -147,8 +147,8 @@ func (g *Gate) accepted(id string) (*verdict.Verdict, error) {
 	return v, nil
 }
 
-// sound refuses a build that the cluster does not hold whole.
-func (g *Gate) sound(ctx context.Context, id string) error {
+// Sound returns an error for a build that the cluster does not hold whole.
+func (g *Gate) Sound(ctx context.Context, id string) error {
 	c, err := g.Engine.Content(id)
 	if err != nil {
 		return err
