@@ -211,6 +211,8 @@ func TestFacts(t *testing.T) {
 	}{
 		{"JU-06", texts("7 days"), "within 17 days", answer.FactMissing},
 		{"JU-06", texts("refundable"), "deposits are not refundable", answer.FactNegated},
+		{"JU-06", texts("refundable"), "This is a non-refundable deposit.", answer.FactNegated},
+		{"JU-06", texts("refundable"), "Deposits shouldn’t be refundable.", answer.FactNegated},
 		{"JU-06", texts("5,000,000"), "up to 5 million", answer.FactFound},
 		{"JU-06", denied, "No", answer.FactFound},
 		{"JU-06", denied, "No, it is worn.", answer.FactFound},

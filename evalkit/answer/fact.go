@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -244,17 +244,10 @@ func dropRange(toks []token) []token {
 }
 
 func decode(s string, i int) (rune, int) {
-	for _, r := range s[i:] {
-		n := len(string(r))
-		if r == unicode.ReplacementChar {
-			n = 1
-			if strings.HasPrefix(s[i:], "\uFFFD") {
-				n = 3
-			}
-		}
-		return r, n
+	if i >= len(s) {
+		return 0, 1
 	}
-	return 0, 1
+	return utf8.DecodeRuneInString(s[i:])
 }
 
 func apostrophe(r rune) bool { return r == '\'' || r == '’' || r == 'ʼ' }
@@ -280,7 +273,8 @@ func sequence(got, want []token) bool {
 	return true
 }
 
-var negations = wordSet("not no never cannot without neither nor don't doesn't isn't aren't won't can't wasn't didn't " + // read only
+var negations = wordSet("not no never cannot without neither nor don't doesn't isn't aren't won't can't wasn't weren't didn't " +
+	"hasn't haven't shouldn't couldn't wouldn't mustn't non " + // read only
 	"nicht kein keine keinen keiner ohne nie niemals không chưa chẳng chả đừng")
 
 // negated reports whether a negation stands before position i in its clause: within three

@@ -24,6 +24,8 @@ func TestParseVerdict(t *testing.T) {
 			{`**yes**`, judge.Yes}, {`maybe`, judge.Unparsed}, {``, judge.Unparsed},
 			{"```json\n{\"reason\": \"all there\", \"supported\": true}\n```", judge.Yes}, {`Nothing to add`, judge.Unparsed},
 			{`Không`, judge.No}, {`Yesterday`, judge.Unparsed}, {`{"supported":1}`, judge.Unparsed}, {`{"supported":null}`, judge.Unparsed},
+			{`{'supported': false}`, judge.No}, {`{'supported': True}`, judge.Yes}, {`{"supported": false, "reason": "the passage says 7`, judge.No},
+			{`supported: no`, judge.No}, {`Supported = yes`, judge.Yes}, {`{"supported": "the reply was cut`, judge.Unparsed}, {`yes and no`, judge.Unparsed}, {`yes/no`, judge.Unparsed},
 		} {
 			if got := judge.ParseVerdict(tt.reply); got != tt.want {
 				t.Errorf("ParseVerdict(%q) = %s, want %s", tt.reply, got, tt.want)

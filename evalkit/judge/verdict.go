@@ -88,6 +88,15 @@ var yesWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:it is |this is |the answer is )?(?:(?:fully |entirely |completely )?(?:supported|faithful|grounded)|yes|true|ja|wahr|có)\b`)
 })
 
+var fieldName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:is )?(?:supported|faithful|grounded)\s*[:=]\s*`)
+})
+
+// bothWords are replies that take no side.
+var bothWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:yes(?: and |/| or |\|)no|no(?: and |/| or |\|)yes|true(?:/| or |\|)false|supported(?:/| or |\|)(?:not supported|unsupported))\b`)
+})
+
 func fromWords(text string) Verdict {
 	s := strings.ToLower(strings.NewReplacer("*", "", "_", " ", "`", "", "#", "", "\"", "", "'", "").Replace(text))
 	if all := verdictLabel().FindAllStringIndex(s, -1); len(all) > 0 {
@@ -95,7 +104,11 @@ func fromWords(text string) Verdict {
 	}
 	s = strings.Join(strings.Fields(s), " ")
 	s = strings.TrimLeft(s, " .:-–—>([{")
+	// An object that is no JSON, because it was cut or has other quotes: the name is no verdict.
+	s = fieldName().ReplaceAllString(s, "")
 	switch {
+	case matches(bothWords(), s):
+		return Unparsed
 	case matches(noWords(), s):
 		return No
 	case matches(yesWords(), s):
