@@ -64,7 +64,7 @@ func check(ctx context.Context, s *store, o Options) (faults []Fault, notes []st
 	add(s.path(ledgerName), err)
 	if err == nil {
 		for _, p := range []struct{ name, what string }{{liveName, "live"}, {referenceName, "the reference"}} {
-			fault, note := s.checkHistory(p.name, p.what, entries)
+			note, fault := s.checkHistory(p.name, p.what, entries)
 			add(s.path(p.name), fault)
 			if note != "" {
 				notes = append(notes, s.path(p.name)+": "+note)
@@ -121,10 +121,10 @@ func check(ctx context.Context, s *store, o Options) (faults []Fault, notes []st
 
 // checkHistory compares a pointer with the ledger, whose entry is written first: the pointer
 // names what the last entry moved it to or, when the writer was interrupted in between, from.
-func (s *store) checkHistory(name, what string, entries []LedgerEntry) (fault error, note string) {
+func (s *store) checkHistory(name, what string, entries []LedgerEntry) (note string, fault error) {
 	id, err := s.pointer(name)
 	if err != nil {
-		return nil, "" // a fault already
+		return "", nil // a fault already
 	}
 	var last LedgerEntry
 	for _, l := range slices.Backward(entries) {
@@ -138,15 +138,15 @@ func (s *store) checkHistory(name, what string, entries []LedgerEntry) (fault er
 	}
 	switch {
 	case id == last.Build:
-		return nil, ""
+		return "", nil
 	case last.Build == "":
-		return damaged("it names build %s, and no entry of %s made that %s", id, ledgerName, what), ""
+		return "", damaged("it names build %s, and no entry of %s made that %s", id, ledgerName, what)
 	case id != last.From:
-		return damaged("it names %s, but %s says that %s is %s", orNone(id), ledgerName, last.Build, what), ""
+		return "", damaged("it names %s, but %s says that %s is %s", orNone(id), ledgerName, last.Build, what)
 	case id == "":
-		return nil, fmt.Sprintf("missing, though %s says that %s was made %s: an interrupted writer never wrote it, or it was deleted", ledgerName, last.Build, what)
+		return fmt.Sprintf("missing, though %s says that %s was made %s: an interrupted writer never wrote it, or it was deleted", ledgerName, last.Build, what), nil
 	}
-	return nil, ""
+	return "", nil
 }
 
 // checkBuild returns every fault of one build's files. Its records are judged by themselves: a

@@ -274,7 +274,9 @@ func (c *Chat) try(ctx context.Context, in Completion, plain bool) (Reply, error
 		Temperature: c.o.Temperature,
 		Seed:        c.o.Seed + in.Seed,
 	}
-	b.Model, b.MaxTokens, b.Stream = c.o.Model, c.o.MaxTokens, c.o.Stream
+	b.Model, b.Stream = c.o.Model, c.o.Stream
+	//lint:ignore SA1019 the name that every server knows; its successor is the hosted models' own
+	b.MaxTokens = c.o.MaxTokens
 	if b.Stream {
 		b.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
@@ -314,7 +316,7 @@ func (c *Chat) try(ctx context.Context, in Completion, plain bool) (Reply, error
 	reply.Model = cmp.Or(reply.Model, c.o.Model)
 	reply.Settings = map[string]string{
 		"model": c.o.Model, "temperature": strconv.FormatFloat(b.Temperature, 'g', -1, 64), "seed": strconv.FormatInt(b.Seed, 10),
-		"max_tokens": strconv.Itoa(b.MaxTokens), "format": format, "stream": strconv.FormatBool(b.Stream),
+		"max_tokens": strconv.Itoa(c.o.MaxTokens), "format": format, "stream": strconv.FormatBool(b.Stream),
 	}
 	return reply, err
 }
