@@ -22,7 +22,7 @@ import (
 
 // servers are nodes of a real cluster on the loopback interface.
 type servers struct {
-	t    *testing.T
+	t    testing.TB
 	n    int
 	env  []string
 	base int
@@ -30,7 +30,7 @@ type servers struct {
 
 // start starts n nodes and stops them at the end. Tests that need the real server are skipped
 // where it is not installed.
-func start(t *testing.T, n, base int) *servers {
+func start(t testing.TB, n, base int) *servers {
 	t.Helper()
 	server := os.Getenv("ASSAY_WEAVIATE")
 	if server == "" {
@@ -132,7 +132,7 @@ func TestLiveConformance(t *testing.T) {
 		for ord := 0; ord < src.Len; ord += 3 {
 			third.Set(uint32(ord))
 		}
-		for _, query := range []string{"copper", "kettle violin", "only77", "zeppelin"} {
+		for _, query := range []string{"copper", "kettle violin", unique(77), "zeppelin"} {
 			for name, f := range map[string]*index.Filter{"all": nil, "third": third} {
 				full, err := x.SearchText(t.Context(), query, src.Len, f)
 				if err != nil {
@@ -186,9 +186,19 @@ func collection(build string, n int) remote.Source {
 			v[j] /= sqrt(norm)
 		}
 		rows[i] = v[:]
-		texts[i] = words[x>>8%10] + " " + words[(x>>16)%10] + " " + words[(x>>24)%10] + fmt.Sprintf(" only%d", i)
+		texts[i] = words[x>>8%10] + " " + words[(x>>16)%10] + " " + words[(x>>24)%10] + " " + unique(i)
 	}
 	return source(build, 8, rows, texts, nil)
+}
+
+// unique is a word that no other chunk holds, and that the analyser leaves whole.
+func unique(i int) string {
+	w := []byte("only")
+	for range 4 {
+		w = append(w, byte('a'+i%26))
+		i /= 26
+	}
+	return string(w)
 }
 
 func sqrt(x float32) float32 {
@@ -243,7 +253,7 @@ func TestLiveReplicated(t *testing.T) {
 				if !slices.Equal(ordinals(got), ordinals(want)) {
 					t.Errorf("vector search: %v, want %v", ordinals(got), ordinals(want))
 				}
-				lex, err := x.SearchText(t.Context(), "only1234", 5, nil)
+				lex, err := x.SearchText(t.Context(), unique(1234), 5, nil)
 				if err != nil || len(lex) == 0 || lex[0].Ord != 1234 {
 					t.Errorf("text search: %v, %v", lex, err)
 				}
@@ -309,7 +319,7 @@ func TestLiveReplicated(t *testing.T) {
 			}
 			missing := 0
 			for ord := 0; ord < b.Len; ord += 7 {
-				lex, err := xi.SearchText(t.Context(), fmt.Sprintf("only%d", ord), 2, nil)
+				lex, err := xi.SearchText(t.Context(), unique(ord), 2, nil)
 				if err != nil || len(lex) == 0 || lex[0].Ord != uint32(ord) {
 					missing++
 				}

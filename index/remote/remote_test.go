@@ -18,7 +18,7 @@ import (
 	"github.com/seed792a4543/assay/index/remote"
 )
 
-func connect(t *testing.T, o remote.Options) *remote.Cluster {
+func connect(t testing.TB, o remote.Options) *remote.Cluster {
 	t.Helper()
 	c, err := remote.Connect(o)
 	if err != nil {
