@@ -214,6 +214,7 @@ type sweeper struct {
 	beside   []string    // measures that the table shows beside the primary one
 	dir      string      // where results are stored
 	chats    map[string]*sweepChat
+	queries  map[string][]float32 // vectors of the questions, from outside embedders
 	done     int
 }
 
@@ -460,8 +461,8 @@ func (s *sweeper) measureAll(ctx context.Context, e *Engine, b *Build, waiting [
 		return err
 	}
 	err = func() error {
-		sizes, err := newIndexSizes(r)
-		if err != nil {
+		sizes := newIndexSizes(r)
+		if err := s.embedQuestions(ctx, r, waiting); err != nil {
 			return err
 		}
 		for _, i := range waiting {
@@ -480,6 +481,35 @@ func (s *sweeper) measureAll(ctx context.Context, e *Engine, b *Build, waiting [
 		return nil
 	}()
 	return errors.Join(err, r.close())
+}
+
+// embedQuestions asks an outside embedder for the vectors of all questions at once, so that
+// variants that share an index do not ask one by one for the same. Query times are without it.
+func (s *sweeper) embedQuestions(ctx context.Context, r *reader, waiting []int) error {
+	s.queries = nil
+	if !slices.ContainsFunc(waiting, func(i int) bool { return parts(s.variants[i]).External > 0 || s.variants[i].Tune }) || r.embedder == nil || r.settings.Embed.Kind == "builtin" {
+		return nil
+	}
+	var texts []string
+	for i := range s.set.Questions {
+		if q, err := r.prepare(Query{Text: s.set.Questions[i].Question, Mode: "lexical"}); err == nil {
+			texts = append(texts, q.Text)
+		}
+	}
+	slices.Sort(texts)
+	texts = slices.Compact(texts)
+	rows, err := r.embedder.Embed(ctx, texts, index.KindQuery)
+	if err != nil {
+		return fmt.Errorf("embed the questions: %w", err)
+	}
+	if len(rows) != len(texts) {
+		return fmt.Errorf("embed the questions: %d vectors for %d texts", len(rows), len(texts))
+	}
+	s.queries = make(map[string][]float32, len(texts))
+	for i, text := range texts {
+		s.queries[text] = rows[i]
+	}
+	return nil
 }
 
 // measure asks the dev questions of the index under a variant's settings of the search.
@@ -516,6 +546,14 @@ func (s *sweeper) measure(ctx context.Context, r *reader, i int, sizes *indexSiz
 func (s *sweeper) evaluate(ctx context.Context, r *reader, v Variant) (*evalkit.Evaluation, *evalkit.Times, error) {
 	r.settings.Hybrid, r.settings.Rerank = v.Settings.Hybrid, v.Settings.Rerank
 	view := r.view()
+	if embed := view.embed; embed != nil && s.queries != nil {
+		view.embed = func(ctx context.Context, text string) ([]float32, error) {
+			if row, ok := s.queries[text]; ok {
+				return row, nil
+			}
+			return embed(ctx, text)
+		}
+	}
 	if err := s.chat(ctx, view, v); err != nil {
 		return nil, nil, err
 	}
@@ -606,7 +644,7 @@ type indexSizes struct {
 	tokens                 int64
 }
 
-func newIndexSizes(r *reader) (*indexSizes, error) {
+func newIndexSizes(r *reader) *indexSizes {
 	out := &indexSizes{chunks: r.nchunks}
 	for _, f := range r.manifest.Files {
 		switch {
@@ -623,7 +661,7 @@ func newIndexSizes(r *reader) (*indexSizes, error) {
 			out.tokens += int64(openai.EstimateTokens(embeddedText(r.chunkIndexed(ord))))
 		}
 	}
-	return out, nil
+	return out
 }
 
 func (z *indexSizes) cost(s Settings) sweep.Cost {

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -379,6 +380,64 @@ vary:
 	asked := calls.Load()
 	if run(); calls.Load() != asked {
 		t.Errorf("%d calls more for what was asked before", calls.Load()-asked)
+	}
+}
+
+// TestSweepEmbedders: two models of one server differ in dimension; each text is sent to each model
+// once, whatever number of variants searches the index.
+func TestSweepEmbedders(t *testing.T) {
+	var mu sync.Mutex
+	sent := map[string]int{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			http.NotFound(w, r) // asked about itself
+			return
+		}
+		var req struct {
+			Model string
+			Input []string
+		}
+		if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+			t.Error(err)
+		}
+		dim := 8
+		if req.Model == "large" {
+			dim = 16
+		}
+		data := make([]any, len(req.Input))
+		for i, text := range req.Input {
+			mu.Lock()
+			sent[req.Model+" "+text]++
+			mu.Unlock()
+			v := make([]float64, dim)
+			for k, c := range []byte(text) {
+				v[(int(c)+k%2)%dim]++
+			}
+			data[i] = map[string]any{"index": i, "embedding": v}
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"model": req.Model, "data": data})
+	}))
+	defer server.Close()
+	p := plan(t, fmt.Sprintf("mode: grid\nbase: {embed: {kind: openai, url: %q, model: small}}\nvary: {embed.model: [small, large], hybrid.dense: [0.2, 0.5, 0.8]}\n", server.URL+"/v1"))
+	e := store(t)
+	n := 0
+	for res, err := range e.Sweep(t.Context(), shopSource(), withHoldout(t), p.Variants, engine.SweepOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; res.Row.Errors > 0 || res.Row.Parts.External != 1 || res.Row.Cost.EmbeddedTokens == 0 {
+			t.Errorf("%s: %d errors, parts %+v, cost %+v", res.Variant.Name, res.Row.Errors, res.Row.Parts, res.Row.Cost)
+		}
+	}
+	if n != 6 {
+		t.Errorf("%d results, want 6", n)
+	}
+	for _, q := range withHoldout(t).Questions {
+		for _, model := range []string{"small", "large"} {
+			if got := sent[model+" "+q.Question]; got != 1 {
+				t.Errorf("%q was sent to %s %d times, want once", q.Question, model, got)
+			}
+		}
 	}
 }
 
