@@ -61,10 +61,13 @@ func (c *endpointCmd) Run(a *app) error {
 			return fileError(err)
 		}
 	}
-	progress := a.progress()
+	var progress func(done, total int)
+	if p := a.progress(); p != nil {
+		progress = func(done, total int) { p(engine.Progress{Stage: "evaluate", Done: done, Total: total}) }
+	}
 	res, err := endpoint.Ask(a.ctx, spec, set, endpoint.Options{
 		Split: o.Split, Documents: docs, Getenv: os.Getenv,
-		Progress: func(done, total int) { progress(engine.Progress{Stage: "evaluate", Done: done, Total: total}) },
+		Progress: progress,
 	})
 	if err != nil {
 		return usageError("%s: %v", c.Template, err)

@@ -104,7 +104,7 @@ hits: {list: result.hits, doc: _id, strip: kb/, append: .md, score: _score, sect
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &evalkit.Run{Tag: "engine x", Results: []evalkit.Result{
+	want := &evalkit.Run{Tag: "engine x", Build: "engine x", Results: []evalkit.Result{
 		{Question: "q1", Hits: []evalkit.Hit{
 			{Chunk: "returns.md#11-20", Doc: "returns.md", Section: "Returns > Conditions", Span: corpus.Span{Start: 11, End: 20}, Score: 3.5},
 			{Chunk: "delivery.md#12-20", Doc: "delivery.md", Section: "Delivery > Fees", Span: corpus.Span{Start: 12, End: 20}, Score: 1},

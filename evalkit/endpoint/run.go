@@ -66,7 +66,7 @@ func Ask(ctx context.Context, spec *Spec, set *golden.Set, o Options) (*Result, 
 		return nil, err
 	}
 	questions := set.Select(a.o.Split)
-	run := &evalkit.Run{Tag: a.s.Name, Results: make([]evalkit.Result, len(questions))}
+	run := &evalkit.Run{Tag: a.s.Name, Build: a.s.Name, Results: make([]evalkit.Result, len(questions))}
 	took := make([]time.Duration, len(questions))
 	started := time.Now()
 	var next, done atomic.Int64

@@ -45,6 +45,7 @@ type Cluster struct {
 	mu      sync.Mutex
 	looked  time.Time
 	members []Member
+	silent  []string // addresses of the options that do not answer
 	lookErr error
 }
 
@@ -198,19 +199,37 @@ func (c *Cluster) Members(ctx context.Context) ([]Member, error) {
 	return out, err
 }
 
-// seen returns the members as of Options.Health ago at most.
-func (c *Cluster) seen(ctx context.Context) ([]Member, error) {
+// seen returns the members and the addresses that do not answer, as of Options.Health ago at most.
+// The members' own list takes seconds to notice that one died, during which searches silently
+// lack its chunks; a refused connection is noticed at once.
+func (c *Cluster) seen(ctx context.Context) (members []Member, silent []string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.o.Health > 0 && !c.looked.IsZero() && time.Since(c.looked) < c.o.Health {
-		return c.members, c.lookErr
+		return c.members, c.silent, c.lookErr
 	}
-	members, err := c.Members(ctx)
+	answers := make([]bool, len(c.clients))
+	var wg sync.WaitGroup
+	for i, client := range c.clients {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, min(c.o.Timeout, 2*time.Second))
+			defer cancel()
+			ok, err := client.Misc().LiveChecker().Do(ctx)
+			answers[i] = ok && err == nil
+		})
+	}
+	members, err = c.Members(ctx)
+	wg.Wait()
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
-	c.members, c.lookErr, c.looked = members, err, time.Now()
-	return members, err
+	for i, ok := range answers {
+		if !ok {
+			silent = append(silent, c.o.Nodes[i].HTTP)
+		}
+	}
+	c.members, c.silent, c.lookErr, c.looked = members, silent, err, time.Now()
+	return members, silent, err
 }
 
 // missingMembers names those of expected that are not healthy.

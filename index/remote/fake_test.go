@@ -137,6 +137,8 @@ func (n *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/v1")
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	switch {
+	case path == "/.well-known/live":
+		w.WriteHeader(200)
 	case path == "/meta":
 		reply(w, 200, map[string]any{"version": "1.35.2"})
 	case path == "/nodes":

@@ -84,15 +84,20 @@ func (x *Index) Verify(ctx context.Context) error {
 }
 
 // Complete returns ErrDegraded if so many members are missing that chunks may be out of reach:
-// as many as there are copies. It relies on a look at the members no older than Options.Health.
+// as many as there are copies, by the members' own list or by the addresses that do not answer.
+// It relies on a look no older than Options.Health.
 func (x *Index) Complete(ctx context.Context) error {
-	members, err := x.c.seen(ctx)
+	members, silent, err := x.c.seen(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: its members cannot be listed: %w", ErrDegraded, err)
 	}
-	if gone := missingMembers(x.m.Nodes, members); len(gone) >= x.m.Replication {
-		return fmt.Errorf("%w: %s not healthy with replication %d: hits on them are missing: restart them, or build with more copies",
-			ErrDegraded, strings.Join(gone, ", "), x.m.Replication)
+	gone, how := missingMembers(x.m.Nodes, members), "not healthy"
+	if len(silent) > len(gone) {
+		gone, how = silent, "not answering"
+	}
+	if len(gone) >= x.m.Replication {
+		return fmt.Errorf("%w: %s %s, with replication %d: hits on them are missing: restart them, or build with more copies",
+			ErrDegraded, strings.Join(gone, ", "), how, x.m.Replication)
 	}
 	return nil
 }
