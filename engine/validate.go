@@ -250,7 +250,15 @@ func (e *Engine) validate(ctx context.Context, c *compared, set *golden.Set, pol
 		val.Verdict.Reasons = append(reasons, val.Verdict.Reasons...)
 		val.Verdict.Seal()
 	}
-	if notes := e.overrides(c); len(notes) > 0 {
+	notes := e.overrides(c)
+	if o.Split != golden.Dev {
+		note, err := wearNote(set, o.Questions)
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, note)
+	}
+	if len(notes) > 0 {
 		val.Verdict.Warnings = append(val.Verdict.Warnings, notes...)
 		val.Verdict.Seal()
 	}
@@ -293,6 +301,26 @@ func (e *Engine) overrides(c *compared) []string {
 		}
 	}
 	return out
+}
+
+// wearNote says how much the holdout has been looked at, this time included.
+func wearNote(set *golden.Set, questions bool) (string, error) {
+	var w golden.Wear
+	if set.Path != "" {
+		ledger, err := golden.ReadLedger(golden.LedgerPath(set.Path))
+		if err != nil {
+			return "", badInput("%v", err)
+		}
+		w = ledger.Wear(set)
+	}
+	note := fmt.Sprintf("look %d at the holdout", w.Looks+1)
+	switch {
+	case w.Spent:
+		note += ": it is spent, " + w.Reason + ", and no longer confirms anything; ask new questions"
+	case questions:
+		note += ": it shows single questions and spends it"
+	}
+	return note, nil
 }
 
 // recordLook notes a look at the holdout in the store's ledger and, for a set that was read
