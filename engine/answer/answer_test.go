@@ -101,6 +101,54 @@ func TestExtractive(t *testing.T) {
 	}
 }
 
+func TestExtractiveChoice(t *testing.T) {
+	e := answer.NewExtractive(answer.ExtractiveOptions{})
+	ask := func(t *testing.T, question string, texts ...string) answer.Answer {
+		t.Helper()
+		a, err := e.Answer(t.Context(), answer.Request{Question: question, Passages: answer.Deliver(hits(texts...), answer.DeliverOptions{})})
+		if err != nil || a.Refused {
+			t.Fatalf("%q: refused %v, %v", question, a.Refused, err)
+		}
+		return a
+	}
+	const codes = "## Codes on the display\n\n| Code | Meaning | What to do |\n|---|---|---|\n| E-03 | Load unevenly spread | loosen it |\n| E-04 | Water does not run off | clean the filter |\n| E-05 | Water not getting warm | call service |\n"
+	t.Run("the named row alone", func(t *testing.T) {
+		a := ask(t, "What does the display want when the washing machine shows E-04?", codes)
+		if want := "E-04: Meaning Water does not run off; What to do clean the filter [1]"; a.Text != want {
+			t.Errorf("got %q, want %q", a.Text, want)
+		}
+	})
+	t.Run("one passage if the other is far", func(t *testing.T) {
+		a := ask(t, "What does parking cost at the harbour?", "Parking at the harbour costs 5 EUR.", "Boats sail every Monday.")
+		if !slices.Equal(a.Citations, []int{1}) {
+			t.Errorf("cites %v", a.Citations)
+		}
+	})
+	t.Run("each part has its own passage", func(t *testing.T) {
+		a := ask(t, "What does parking cost, and when do the boats sail?", "Parking costs 5 EUR.", "The boats sail every Monday at 10:00.")
+		if want := "Parking costs 5 EUR. [1]\nThe boats sail every Monday at 10:00. [2]"; a.Text != want {
+			t.Errorf("got %q, want %q", a.Text, want)
+		}
+	})
+	t.Run("kind of number", func(t *testing.T) {
+		a := ask(t, "How long does the repair of a kettle take?", "The repair of a kettle costs 5 EUR.", "The repair of a kettle is done in 3 days.")
+		if a.Citations[0] != 2 {
+			t.Errorf("got %q, want the time first", a.Text)
+		}
+	})
+	t.Run("what says nothing of it is left out", func(t *testing.T) {
+		a := ask(t, "May opened blenders be returned?", "Opened blenders may be returned. Mondays are quiet.")
+		if want := "Opened blenders may be returned. [1]"; a.Text != want {
+			t.Errorf("got %q, want %q", a.Text, want)
+		}
+	})
+	t.Run("one word that is found", func(t *testing.T) {
+		if a := ask(t, "parking?", "Parking costs 5 EUR."); !slices.Equal(a.Citations, []int{1}) {
+			t.Errorf("cites %v", a.Citations)
+		}
+	})
+}
+
 // counting answers and fails by question.
 type counting struct {
 	calls atomic.Int32

@@ -60,7 +60,7 @@ func NewExtractive(o ExtractiveOptions) *Extractive {
 }
 
 // extractiveRevision is raised with every change of the rules that can change an answer.
-const extractiveRevision = "extractive/1"
+const extractiveRevision = "extractive/2"
 
 // Fingerprint implements Answerer.
 func (e *Extractive) Fingerprint() Fingerprint {
@@ -84,28 +84,35 @@ func (e *Extractive) Answer(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	a := Answer{Model: extractiveRevision, RefusedField: true, Settings: e.settings(), Citations: []int{}}
-	s := e.score(r)
+	s := e.analyse(r)
 	if err := ctx.Err(); err != nil {
 		return Answer{}, err
 	}
-	a.Confidence = s.confidence
-	if len(s.units) == 0 || s.confidence < *e.o.Threshold {
+	a.Confidence = confidence(s.mass, s.covered)
+	if len(s.whole.units) == 0 || a.Confidence < *e.o.Threshold {
 		a.Refused, a.Text = true, e.o.Refusal
 		a.Raw = a.Text
 		return a, nil
 	}
-	var b strings.Builder
-	for _, p := range e.choose(s) {
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		text := evalanswer.StripCitations(p.text)
-		fmt.Fprintf(&b, "%s [%d]", strings.TrimSpace(text), r.Passages[p.passage].Marker)
-		a.Citations = append(a.Citations, r.Passages[p.passage].Marker)
-	}
-	a.Text = b.String()
+	a.Text, a.Citations = e.write(r, e.choose(s))
 	a.Raw = a.Text
 	return a, nil
+}
+
+// write renders units as an answer, one a line, each with the marker of its passage, and
+// returns the markers.
+func (e *Extractive) write(r Request, units []scored) (string, []int) {
+	var b strings.Builder
+	cited := []int{}
+	for _, p := range units {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		marker := r.Passages[p.passage].Marker
+		fmt.Fprintf(&b, "%s [%d]", strings.TrimSpace(evalanswer.StripCitations(p.text)), marker)
+		cited = append(cited, marker)
+	}
+	return b.String(), cited
 }
 
 // plainTerms is the analyzer used when none is given: words of two letters and more in lower
@@ -196,14 +203,15 @@ type scored struct {
 	passage int // index of the passage
 	at      int // index of the unit in its passage
 	score   float64
+	named   bool // holds an identifier of the question
 }
 
+// scoring rates units and passages for one set of weights of the question's words.
 type scoring struct {
-	units      []scored
-	order      []int // passages, best first
-	best       []float64
-	confidence float64
-	features   features
+	units   []scored
+	signals []signals
+	best    []float64 // of each passage
+	order   []int     // passages, best first
 }
 
 // terms returns the informative words of the question, each once.
@@ -231,10 +239,11 @@ func (e *Extractive) terms(r Request, texts []string) []term {
 	return out
 }
 
-// localIDF weighs terms by the passages at hand.
+// localIDF weighs terms by the passages at hand, as if a hundred other units held none of them:
+// a few passages alone cannot tell which words are rare.
 func (e *Extractive) localIDF(texts []string) func(string) float64 {
 	df := map[string]int{}
-	n := 0
+	n := 100
 	for _, t := range texts {
 		for _, u := range cut(t) {
 			n++

@@ -66,7 +66,7 @@ func homestoreJobs(t *testing.T, k int) (*golden.Set, *corpus.Collection, []answ
 // document frequencies of the sections, English word vectors.
 func homestoreAnswerer(t *testing.T, docs *corpus.Collection) *answer.Extractive {
 	t.Helper()
-	an, err := lexical.NewAnalyzer(lexical.Settings{})
+	an, err := lexical.NewAnalyzer(lexical.Settings{Analyzer: "en"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,14 +134,14 @@ func TestHomestore(t *testing.T) {
 				key string
 				min float64
 			}{
-				{evalanswer.LineFactsRetrieved, 0.55}, {evalanswer.LineCitationFacts, 0.90}, {evalanswer.LineCorrectRefusal, 0.55},
+				{evalanswer.LineFactsRetrieved, 0.60}, {evalanswer.LineCitationFacts, 0.90}, {evalanswer.LineCitationStrict, 0.55}, {evalanswer.LineCorrectRefusal, 0.55},
 			} {
 				if v := rate(floor.key); v < floor.min {
 					t.Errorf("%s is %.3f, below the floor %.2f", floor.key, v, floor.min)
 				}
 			}
-			if v := rate(evalanswer.LineWrongRefusal); v > 0.30 {
-				t.Errorf("wrongly refused: %.3f, above 0.30", v)
+			if v := rate(evalanswer.LineWrongRefusal); v > 0.20 {
+				t.Errorf("wrongly refused: %.3f, above 0.20", v)
 			}
 		})
 	}

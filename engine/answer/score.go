@@ -7,35 +7,26 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	evalanswer "github.com/seed792a4543/assay/evalkit/answer"
 )
 
-// DefaultThreshold is the confidence below which Extractive refuses. It was chosen on the dev
-// questions of the bundled collection homestore: there it refuses about two of three
-// unanswerable questions and one in nine of the answerable ones, half of these questions whose
-// right section was not retrieved. Other collections need their own: draw the answers' table
-// and the threshold study first.
-const DefaultThreshold = 0.37
+// DefaultThreshold is the confidence below which Extractive refuses: where the evidence is just
+// enoughEvidence.
+const DefaultThreshold = 0.5
 
-// features are what the confidence is computed from.
-type features struct {
-	missing float64 // share of the question's weight that no passage explains
-	vector  float64 // best cosine of a passage, 0 without a vector retriever
-	lexical float64 // best BM25 of a passage over the question's weight, 0 without
-	mass    float64 // weight of the question's words that the best unit with its headings explains
-	matched float64 // number of the question's words that the best passage holds
-}
+// enoughEvidence is the weight of a question's words that one passage has to explain. It is the
+// one number of the rule, chosen on the dev questions of the bundled collection homestore; rules
+// of up to seven features did no better in cross-validation. A word that is in the index
+// nowhere or once weighs 4, so two rare words are enough, and one never is.
+const enoughEvidence = 6.45
 
-// confidence is a logistic function of the features, in [0,1]; 0.5 is no probability of one
-// half, because it was fitted with both classes weighing the same. The amount of evidence (mass,
-// matched) counts beside the share that is explained: one common word that occurs proves less
-// than five rare ones, so that very short questions are refused more easily. Fitted by logistic
-// regression with a penalty on the dev questions of homestore (area under the curve 0.91, 0.90
-// in five-fold cross-validation).
-func (f features) confidence() float64 {
-	z := -3.00 - 1.87*f.missing + 1.87*f.vector - 1.23*f.lexical + 0.30*f.mass + 0.55*f.matched
-	return 1 / (1 + math.Exp(-z))
+// enoughCovered is the share of the question's weight at which a shorter question is answered
+// too, such as one word that a passage holds. No unanswerable dev question reaches it.
+const enoughCovered = 0.8
+
+// confidence of the weight that a passage explains and of its share of the question's weight,
+// in [0,1): half where one of them is just enough.
+func confidence(mass, covered float64) float64 {
+	return max(mass/(mass+enoughEvidence), covered/(covered+enoughCovered))
 }
 
 // vocabulary is one text as it is compared with the question.
@@ -118,166 +109,252 @@ type weights struct {
 	title       float64 // in the heading path or title of the passage
 	neighbour   float64 // in the sentence before or after
 	passage     float64 // elsewhere in the passage
-	number      float64 // bonus of a unit with a number, where the question asks for one
-	whole       float64 // weight of the passage's own coverage in the choice of a passage
-	rank        float64 // bonus of rank 1, divided by the rank
-	relative    float64 // bonus for the retrieval score relative to the best one
-	superseded  float64 // taken off a passage of a replaced document, unless the question looks back
-	second      float64 // a second passage is used if its score is at most this much below the best
+	number      float64 // bonus of a unit with a number of the kind asked for
+	passages    signals // of the choice of a passage
+	scene       float64 // weight of a word outside the part of a question that is answered
+	second      float64 // share of the best passage's probability that a second one needs to be used
 	of2         int     // units taken of a second passage
+	drop        float64 // a unit this much below the best of its passage is left out
+	rows        float64 // a row this much below the best row of its table is left out
+	after       float64 // bonus of the unit behind the best one
 }
 
 var tuned = weights{ // read only
 	similarFrom: 0.4, similar: 0.9, heading: 0.8, title: 0.7, neighbour: 0.6, passage: 0.5, number: 0.12,
-	whole: 0.5, rank: 0.15, relative: 0, superseded: 0.3, second: 0.1, of2: 2,
+	passages: signals{
+		signalUnit: 2.7, signalWhole: 2.3, signalExact: 1.8, signalTitle: 3.1, signalHit: 2.1, signalLexical: 2.3, signalFits: 1.6, signalOld: -2.2,
+	},
+	scene: 0.1, second: 0.5, of2: 3, drop: 0.2, rows: 0.1, after: 0.05,
 }
 
-// score rates every unit of every passage.
-func (e *Extractive) score(r Request) scoring {
-	texts := make([]string, len(r.Passages))
-	for i := range r.Passages {
-		texts[i] = r.Passages[i].Text
+// Signals by which a passage is chosen.
+const (
+	signalUnit    = iota // share of the question's weight that the best unit explains with its surroundings
+	signalWhole          // that the whole passage explains
+	signalExact          // that the passage explains by the very words
+	signalTitle          // that heading path and title explain
+	signalHit            // retrieval score, relative to the best one
+	signalVector         // cosine
+	signalLexical        // BM25, relative to the best one
+	signalFirst          // 1 divided by the rank
+	signalFits           // a good unit has a number of the kind asked for
+	signalOwn            // share that the best unit explains alone
+	signalOld            // the document was replaced, and the question does not look back
+	signalPairs          // share of the neighbouring words of the question that stand in one unit
+	signalCount
+)
+
+type signals [signalCount]float64
+
+func (s signals) dot(w signals) (sum float64) {
+	for i := range s {
+		sum += s[i] * w[i]
 	}
-	terms := e.terms(r, texts)
-	m := &matcher{e, map[[2]string]float64{}}
-	total := 0.0
-	for _, t := range terms {
-		total += t.weight
+	return sum
+}
+
+// evidence is how one passage meets the words of a question.
+type evidence struct {
+	units []unit
+	own   [][]float64 // by unit and term
+	head  [][]float64 // headings inside the passage, by unit and term
+	title []float64   // by term
+	whole []float64   // best of all
+	exact []bool
+	fits  []float64 // by unit
+	named []bool    // by unit: it holds an identifier of the question, such as E-04
+}
+
+func (e *Extractive) look(p *Passage, terms []term, m *matcher, want amount, names []string) evidence {
+	v := evidence{units: cut(p.Text), title: make([]float64, len(terms)), whole: make([]float64, len(terms)), exact: make([]bool, len(terms))}
+	row := func(of vocabulary) []float64 {
+		out := make([]float64, len(terms))
+		for i, t := range terms {
+			out[i] = m.match(t, of)
+			v.exact[i] = v.exact[i] || out[i] == 1
+		}
+		return out
 	}
+	v.title = row(e.vocabulary(path(p.Hit.Section, p.Hit.Title)))
+	for i := range terms {
+		v.whole[i] = e.w.title * v.title[i]
+	}
+	headings := map[string][]float64{}
+	for _, u := range v.units {
+		own := row(e.vocabulary(u.text))
+		h, ok := headings[u.heading]
+		if !ok {
+			h = row(e.vocabulary(u.heading))
+			headings[u.heading] = h
+		}
+		for i := range terms {
+			v.whole[i] = max(v.whole[i], own[i], e.w.heading*h[i])
+		}
+		v.own, v.head, v.fits = append(v.own, own), append(v.head, h), append(v.fits, want.fits(u.text))
+		v.named = append(v.named, len(names) > 0 && slices.ContainsFunc(identifiers(u.text), func(s string) bool { return slices.Contains(names, s) }))
+	}
+	return v
+}
+
+// explained is how well unit u explains term i, with what its surroundings lend it.
+func (e *Extractive) explained(v *evidence, u, i int) float64 {
+	c := max(v.own[u][i], e.w.heading*v.head[u][i], e.w.title*v.title[i], e.w.passage*v.whole[i])
+	for _, n := range [2]int{u - 1, u + 1} {
+		if n >= 0 && n < len(v.units) && v.units[n].block == v.units[u].block && !v.units[u].row {
+			c = max(c, e.w.neighbour*v.own[n][i])
+		}
+	}
+	return c
+}
+
+// rate scores the units of the passages for terms that weigh as given, and orders the passages.
+func (e *Extractive) rate(r Request, ev []evidence, weigh []float64, back bool) scoring {
 	var s scoring
-	if total == 0 || len(r.Passages) == 0 {
+	total := 0.0
+	for _, w := range weigh {
+		total += w
+	}
+	if total == 0 {
 		return s
 	}
-	wantsNumber, back := asksNumber(r.Question), looksBack(r.Question)
-	sentence := 0.0
-	anywhere := make([]float64, len(terms))
-	s.best = make([]float64, len(r.Passages))
+	topHit, topLexical := 0.0, 0.0
 	for p := range r.Passages {
-		ps := &r.Passages[p]
-		title := e.vocabulary(path(ps.Hit.Section, ps.Hit.Title))
-		units := cut(ps.Text)
-		vocab := make([]vocabulary, len(units))
-		matches := make([][]float64, len(units))
-		whole := make([]float64, len(terms))
-		titles := make([]float64, len(terms))
-		for i, t := range terms {
-			titles[i] = m.match(t, title)
-			whole[i] = titles[i] * e.w.title
-		}
-		for u := range units {
-			vocab[u] = e.vocabulary(units[u].text)
-			matches[u] = make([]float64, len(terms))
-			for i, t := range terms {
-				matches[u][i] = m.match(t, vocab[u])
-				whole[i] = max(whole[i], matches[u][i])
-			}
-		}
-		covered := 0.0
-		for i, t := range terms {
-			covered += t.weight * whole[i]
-			anywhere[i] = max(anywhere[i], whole[i])
-		}
-		passage := covered / total
-		n := 0.0
-		for i := range terms {
-			if whole[i] >= 0.6 {
-				n++
-			}
-		}
-		s.features.matched = max(s.features.matched, n)
-		headings := map[string][]float64{}
-		bestUnit := 0.0
-		for u := range units {
-			h, ok := headings[units[u].heading]
-			if !ok {
-				h = make([]float64, len(terms))
-				v := e.vocabulary(units[u].heading)
-				for i, t := range terms {
-					h[i] = m.match(t, v)
-				}
-				headings[units[u].heading] = h
-			}
-			sum := 0.0
-			for i, t := range terms {
-				c := max(matches[u][i], e.w.heading*h[i], e.w.title*titles[i])
-				if u > 0 && units[u-1].block == units[u].block && !units[u].row {
-					c = max(c, e.w.neighbour*matches[u-1][i])
-				}
-				if u+1 < len(units) && units[u+1].block == units[u].block && !units[u].row {
-					c = max(c, e.w.neighbour*matches[u+1][i])
-				}
-				c = max(c, e.w.passage*whole[i])
-				sum += t.weight * c
-			}
-			score := sum / total
-			sentence = max(sentence, score)
-			if wantsNumber && len(evalanswer.Numbers(units[u].text)) > 0 {
-				score += e.w.number
-			}
-			bestUnit = max(bestUnit, score)
-			s.units = append(s.units, scored{unit: units[u], passage: p, at: u, score: score})
-		}
-		s.best[p] = bestUnit + e.w.whole*passage + e.w.rank/float64(p+1)
-		if top := r.Passages[0].Hit.Score; top > 0 {
-			s.best[p] += e.w.relative * ps.Hit.Score / top
-		}
-		if ps.Hit.SupersededBy != "" && !back {
-			s.best[p] -= e.w.superseded
-		}
-		if c := ps.Hit.Vector; c != nil {
-			s.features.vector = max(s.features.vector, c.Score)
-		}
-		if c := ps.Hit.Lexical; c != nil {
-			s.features.lexical = max(s.features.lexical, c.Score/total)
+		topHit = max(topHit, r.Passages[p].Hit.Score)
+		if c := r.Passages[p].Hit.Lexical; c != nil {
+			topLexical = max(topLexical, c.Score)
 		}
 	}
-	s.features.mass = sentence * total
-	for i, t := range terms {
-		s.features.missing += t.weight * (1 - anywhere[i]) / total
+	s.signals = make([]signals, len(r.Passages))
+	s.best = make([]float64, len(r.Passages))
+	for p := range r.Passages {
+		hit, v, sig := &r.Passages[p].Hit, &ev[p], &s.signals[p]
+		from := len(s.units)
+		for u := range v.units {
+			sum, own, pairs := 0.0, 0.0, 0.0
+			for i, w := range weigh {
+				sum += w * e.explained(v, u, i)
+				own += w * v.own[u][i]
+				if i > 0 && v.own[u][i] >= 0.7 && v.own[u][i-1] >= 0.7 {
+					pairs++
+				}
+			}
+			score := sum / total
+			sig[signalUnit] = max(sig[signalUnit], score)
+			sig[signalOwn] = max(sig[signalOwn], own/total)
+			if len(weigh) > 1 {
+				sig[signalPairs] = max(sig[signalPairs], pairs/float64(len(weigh)-1))
+			}
+			s.units = append(s.units, scored{unit: v.units[u], passage: p, at: u, score: score + e.w.number*v.fits[u], named: v.named[u]})
+		}
+		for _, u := range s.units[from:] {
+			if u.score-e.w.number*v.fits[u.at] >= sig[signalUnit]-0.15 {
+				sig[signalFits] = max(sig[signalFits], v.fits[u.at])
+			}
+		}
+		for i, w := range weigh {
+			sig[signalWhole] += w * v.whole[i] / total
+			sig[signalTitle] += w * v.title[i] / total
+			if v.exact[i] {
+				sig[signalExact] += w / total
+			}
+		}
+		if topHit > 0 {
+			sig[signalHit] = hit.Score / topHit
+		}
+		if hit.Vector != nil {
+			sig[signalVector] = hit.Vector.Score
+		}
+		if hit.Lexical != nil && topLexical > 0 {
+			sig[signalLexical] = hit.Lexical.Score / topLexical
+		}
+		sig[signalFirst] = 1 / float64(p+1)
+		if hit.SupersededBy != "" && !back {
+			sig[signalOld] = 1
+		}
+		s.best[p] = sig.dot(e.w.passages)
 	}
 	s.order = make([]int, len(r.Passages))
 	for i := range s.order {
 		s.order[i] = i
 	}
 	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.best[b], s.best[a]) })
-	s.confidence = s.features.confidence()
 	return s
 }
 
-// asksNumber reports whether a question asks for an amount, a time or a date.
-func asksNumber(q string) bool {
-	q = " " + strings.Join(words(q), " ") + " "
-	for _, w := range []string{" how much ", " how many ", " how long ", " how soon ", " how fast ", " how quick", " how often ", " when ", " how far ", " what time ",
-		" price ", " cost", " fee ", " fees ", " pay ", " charge ", " percent", " share ", " how big ", " how hot ", " how late ", " how old ", " until ", " how mutch ",
-		" bao nhiêu ", " bao lâu ", " khi nào ", " mấy ", " wie viel ", " wie lange ", " wann ", " wie oft ", " wie teuer "} {
-		if strings.Contains(q, w) {
-			return true
-		}
-	}
-	return false
+// analysis is a question read against its passages.
+type analysis struct {
+	terms    []term
+	evidence []evidence
+	whole    scoring
+	parts    []scoring
+	covered  float64 // share of the question's weight that the passage which explains most explains
+	mass     float64 // that weight
 }
 
-// looksBack reports whether a question is about an earlier time, in which a document that was
-// replaced since may be the right one: it names a year or says so.
-func looksBack(q string) bool {
-	for _, w := range words(q) {
-		switch w {
-		case "old", "older", "former", "formerly", "previous", "previously", "earlier", "alt", "alten", "früher", "cũ", "trước":
-			return true
+// analyse rates every unit of every passage, for the question as a whole and for each of its
+// parts. Without words to look for or without passages the result holds no units.
+func (e *Extractive) analyse(r Request) analysis {
+	texts := make([]string, len(r.Passages))
+	for i := range r.Passages {
+		texts[i] = r.Passages[i].Text
+	}
+	a := analysis{terms: e.terms(r, texts)}
+	total := 0.0
+	weigh := make([]float64, len(a.terms))
+	for i, t := range a.terms {
+		weigh[i] = t.weight
+		total += t.weight
+	}
+	if total == 0 || len(r.Passages) == 0 {
+		return a
+	}
+	m := &matcher{e, map[[2]string]float64{}}
+	want, back, names := asksFor(r.Question), looksBack(r.Question), identifiers(r.Question)
+	for p := range r.Passages {
+		a.evidence = append(a.evidence, e.look(&r.Passages[p], a.terms, m, want, names))
+	}
+	a.whole = e.rate(r, a.evidence, weigh, back)
+	for _, sig := range a.whole.signals {
+		a.covered = max(a.covered, sig[signalWhole])
+	}
+	a.mass = a.covered * total
+	for _, part := range parts(r.Question) {
+		w := make([]float64, len(a.terms))
+		here := words(part)
+		any := false
+		for i, t := range a.terms {
+			if w[i] = e.w.scene * t.weight; slices.Contains(here, t.word) {
+				w[i], any = t.weight, true
+			}
 		}
-		if len(w) == 4 && (strings.HasPrefix(w, "19") || strings.HasPrefix(w, "20")) && strings.Trim(w, "0123456789") == "" {
-			return true
+		if any {
+			a.parts = append(a.parts, e.rate(r, a.evidence, w, back))
 		}
 	}
-	return false
+	return a
 }
 
 // choose picks the units of the answer: the best ones of the best passage in the order of the
 // text, then, if a second passage is about as good, some of that.
-func (e *Extractive) choose(s scoring) []scored {
+func (e *Extractive) choose(a analysis) []scored {
+	s := a.whole
 	out := e.pick(s, s.order[0], e.o.Sentences, e.o.Runes)
-	if len(s.order) > 1 && s.best[s.order[0]]-s.best[s.order[1]] <= e.w.second && e.w.of2 > 0 {
-		out = append(out, e.pick(s, s.order[1], e.w.of2, e.o.Runes/2)...)
+	add := func(s scoring, p, most, limit int) {
+		for _, u := range e.pick(s, p, most, limit) {
+			if !slices.ContainsFunc(out, func(o scored) bool { return o.passage == u.passage && o.at == u.at }) {
+				out = append(out, u)
+			}
+		}
+	}
+	if len(a.parts) > 1 {
+		out = nil
+		for _, part := range a.parts {
+			add(part, part.order[0], max(2, e.o.Sentences-1), e.o.Runes*2/3)
+		}
+		return out
+	}
+	if len(s.order) > 1 && math.Exp(s.best[s.order[1]]-s.best[s.order[0]]) >= e.w.second && e.w.of2 > 0 {
+		add(s, s.order[1], e.w.of2, e.o.Runes/2)
 	}
 	return out
 }
@@ -290,13 +367,27 @@ func (e *Extractive) pick(s scoring, passage, most, limit int) []scored {
 			of = append(of, u)
 		}
 	}
+	if len(of) == 0 {
+		return nil
+	}
+	top := slices.MaxFunc(of, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
+	for i := range of {
+		if of[i].at == top.at+1 && of[i].block == top.block && !top.row {
+			of[i].score = min(of[i].score+e.w.after, top.score)
+		}
+	}
 	ranked := slices.Clone(of)
 	slices.SortStableFunc(ranked, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
 	taken := map[int]bool{}
 	runes := 0
 	for _, u := range ranked {
-		if len(taken) == most {
+		if len(taken) == most || u.score < ranked[0].score-e.w.drop {
 			break
+		}
+		if u.row && slices.ContainsFunc(of, func(o scored) bool {
+			return o.row && o.block == u.block && (o.score > u.score+e.w.rows || o.named && !u.named)
+		}) {
+			continue
 		}
 		n := utf8.RuneCountInString(u.text)
 		if len(taken) > 0 && runes+n > limit {
