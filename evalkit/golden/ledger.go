@@ -96,7 +96,8 @@ func RecordLook(fsys *disk.FS, path string, look Look) (err error) {
 	line = append(line, '\n')
 	if old, err := os.ReadFile(path); err == nil && len(old) > 0 && old[len(old)-1] != '\n' {
 		whole := bytes.LastIndexByte(old, '\n') + 1
-		if json.Valid(old[whole:]) {
+		var last Look
+		if json.Unmarshal(old[whole:], &last) == nil {
 			line = append([]byte{'\n'}, line...) // an editor left out the line break
 		} else if err := fsys.WriteFile(path, old[:whole]); err != nil { // a crash cut the line short
 			return err
