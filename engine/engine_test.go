@@ -522,3 +522,73 @@ func TestNoLiveBuild(t *testing.T) {
 		t.Errorf("empty corpus: %v, want ErrInput", err)
 	}
 }
+
+// PM-05: with a model that is fitted on all documents, a word that stands only in hidden ones is
+// to a caller as a word that stands nowhere.
+func TestHiddenWordsAreUnknown(t *testing.T) {
+	docs := fstest.MapFS{}
+	for i := range 80 {
+		text := fmt.Sprintf("# Note %d\n\nThe kettle number %d boils water for tea and coffee every morning.\n", i, i)
+		if i%8 == 0 {
+			text = "---\nacl: [board]\n---\n" + text + "The flounderbarometer is secret.\n"
+		}
+		docs[fmt.Sprintf("n%02d.md", i)] = &fstest.MapFile{Data: []byte(text)}
+	}
+	for _, statistics := range []string{"global", "per-label"} {
+		t.Run("PM-05/"+statistics, func(t *testing.T) {
+			e := open(t, t.TempDir())
+			s := engine.Settings{}
+			s.Lexical.Statistics = statistics
+			b := build(t, e, docs, s)
+			override(t, e, b.ID)
+			ask := func(text, mode string, as ...string) string {
+				t.Helper()
+				resp, err := e.Query(t.Context(), engine.Query{Text: text, K: 5, Mode: mode, As: as})
+				if err != nil {
+					t.Fatal(err)
+				}
+				out := fmt.Sprint(resp.Notes)
+				for _, h := range resp.Hits {
+					out += fmt.Sprintf(" %s %.9f", h.Chunk, h.Score)
+				}
+				return out
+			}
+			for _, mode := range []string{"vector", "hybrid"} {
+				for _, rest := range []string{"", " kettle"} {
+					hidden, nowhere := ask("flounderbarometer"+rest, mode), ask("flounderbarometre"+rest, mode)
+					if hidden != nowhere {
+						t.Errorf("%s: a hidden word and one that stands nowhere are told apart:\n%s\n%s", mode, hidden, nowhere)
+					}
+				}
+			}
+			// With statistics per label the model is fitted on what everybody may read.
+			if got := ask("flounderbarometer", "vector", "board"); statistics == "global" && !strings.Contains(got, "#") {
+				t.Errorf("the board does not find its own word: %s", got)
+			}
+		})
+	}
+}
+
+// A second rollback goes further back, never to what was just rolled back from.
+func TestRollbackGoesFurtherBack(t *testing.T) {
+	e := open(t, t.TempDir())
+	var ids []string
+	for _, size := range []int{60, 80, 120} {
+		b := build(t, e, shop, engine.Settings{Chunk: chunk.Settings{Kind: "fixed", Size: size}})
+		override(t, e, b.ID)
+		ids = append(ids, b.ID)
+	}
+	for _, want := range []string{ids[1], ids[0]} {
+		got, err := e.Rollback(t.Context(), "", engine.Reason{Who: "test"})
+		if err != nil || got != want {
+			t.Errorf("rollback: %s, %v; want %s", got, err, want)
+		}
+	}
+	if got, err := e.Rollback(t.Context(), "", engine.Reason{Who: "test"}); !errors.Is(err, engine.ErrInput) {
+		t.Errorf("nothing was live before, but rollback gave %s, %v", got, err)
+	}
+	override(t, e, ids[2])
+	if got, err := e.Rollback(t.Context(), "", engine.Reason{Who: "test"}); err != nil || got != ids[0] {
+		t.Errorf("rollback after a new promotion: %s, %v; want %s", got, err, ids[0])
+	}
+}

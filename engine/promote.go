@@ -189,12 +189,23 @@ func (l LedgerEntry) madeLive() bool {
 	return l.Action == "promote" || l.Action == "override" || l.Action == "rollback"
 }
 
-// previousLive is the build that live replaced, by the newest entry that made live live.
+// previousLive is the build that a rollback of live goes to: the one that was live before it. A
+// rollback goes back in this history and adds nothing to it, so that a second one goes further
+// back and never to what was just rolled back from.
 func previousLive(entries []LedgerEntry, live string) string {
-	for _, l := range slices.Backward(entries) {
-		if l.madeLive() && l.Build == live {
-			return l.From
+	var history []string
+	for _, l := range entries {
+		if !l.madeLive() {
+			continue
 		}
+		if i := slices.Index(history, l.Build); l.Action == "rollback" && i >= 0 {
+			history = history[:i+1]
+			continue
+		}
+		history = append(history, l.Build)
+	}
+	if n := len(history); n > 1 && history[n-1] == live {
+		return history[n-2]
 	}
 	return ""
 }

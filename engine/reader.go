@@ -17,6 +17,7 @@ import (
 	"github.com/seed792a4543/assay/hybrid"
 	"github.com/seed792a4543/assay/index"
 	"github.com/seed792a4543/assay/index/dense"
+	"github.com/seed792a4543/assay/index/embed"
 	"github.com/seed792a4543/assay/index/lexical"
 )
 
@@ -366,7 +367,7 @@ type view struct {
 	r       *reader
 	vector  func(ctx context.Context, q []float32, k int, f *index.Filter) ([]index.Candidate, error)
 	text    func(ctx context.Context, q string, k int, f *index.Filter) ([]index.Candidate, error)
-	embed   func(ctx context.Context, text string) ([]float32, error)
+	embed   func(ctx context.Context, text string, f *index.Filter) ([]float32, error)
 	filter  func(as []string) *index.Filter
 	hit     func(a *arena, ord uint32) index.Hit
 	dropped func(ord uint32) bool // nil: none
@@ -379,7 +380,12 @@ func (r *reader) view() *view {
 	v := &view{r: r, text: r.lexical.SearchText, filter: r.filter, hit: r.hit, chunks: r.nchunks}
 	if r.vectors != nil {
 		v.vector, v.row = r.vectors.SearchVector, r.vectors.Row
-		v.embed = func(ctx context.Context, text string) ([]float32, error) {
+		v.embed = func(ctx context.Context, text string, f *index.Filter) ([]float32, error) {
+			if model, ok := r.embedder.(*embed.Builtin); ok && f != nil {
+				// The model is fitted on all documents. A word that stands only in what this
+				// caller may not read is as unknown to it as one that stands nowhere.
+				return model.EmbedAmong(text, func(term string) bool { return r.lexical.Holds(term, f) }), ctx.Err()
+			}
 			rows, err := r.embedder.Embed(ctx, []string{text}, index.KindQuery)
 			if err != nil {
 				return nil, fmt.Errorf("embed query: %w", err)
@@ -495,7 +501,7 @@ func (v *view) ranked(ctx context.Context, q Query, degrade bool, resp *Response
 	var vec, lex []index.Candidate
 	var noVector bool
 	vector := func() (err error) {
-		row, err := v.embed(ctx, q.Text)
+		row, err := v.embed(ctx, q.Text, f)
 		if err != nil {
 			return err
 		}

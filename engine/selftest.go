@@ -145,8 +145,8 @@ func (r *reader) withForeignEmbedder(seed uint64) *view {
 		signs[i] = float32(1 - 2*rng.IntN(2))
 	}
 	embed := v.embed
-	v.embed = func(ctx context.Context, text string) ([]float32, error) {
-		row, err := embed(ctx, text)
+	v.embed = func(ctx context.Context, text string, f *index.Filter) ([]float32, error) {
+		row, err := embed(ctx, text, f)
 		if err != nil || row == nil {
 			return row, err
 		}
@@ -329,7 +329,7 @@ func (v *view) checkVectorSearch(ctx context.Context, sample []uint32) (string, 
 	}
 	found, tried := 0, 0
 	for _, ord := range sample {
-		row, err := v.embed(ctx, embeddedText(v.r.chunkIndexed(ord)))
+		row, err := v.embed(ctx, embeddedText(v.r.chunkIndexed(ord)), nil)
 		if err != nil {
 			return "", fmt.Errorf("self-test: %w", err)
 		}

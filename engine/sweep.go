@@ -547,11 +547,12 @@ func (s *sweeper) evaluate(ctx context.Context, r *reader, v Variant) (*evalkit.
 	r.settings.Hybrid, r.settings.Rerank = v.Settings.Hybrid, v.Settings.Rerank
 	view := r.view()
 	if embed := view.embed; embed != nil && s.queries != nil {
-		view.embed = func(ctx context.Context, text string) ([]float32, error) {
-			if row, ok := s.queries[text]; ok {
+		view.embed = func(ctx context.Context, text string, f *index.Filter) ([]float32, error) {
+			// What the built-in model may know of a query depends on who asks.
+			if row, ok := s.queries[text]; ok && (f == nil || r.settings.Embed.Kind != "builtin") {
 				return row, nil
 			}
-			return embed(ctx, text)
+			return embed(ctx, text, f)
 		}
 	}
 	if err := s.chat(ctx, view, v); err != nil {

@@ -54,12 +54,12 @@ func (s *sweeper) chat(ctx context.Context, v *view, variant Variant) error {
 		return text(ctx, q, k, f)
 	}
 	if embed != nil {
-		v.embed = func(ctx context.Context, q string) ([]float32, error) {
+		v.embed = func(ctx context.Context, q string, f *index.Filter) ([]float32, error) {
 			q, err := c.rewrite(ctx, q)
 			if err != nil {
 				return nil, err
 			}
-			return embed(ctx, q)
+			return embed(ctx, q, f)
 		}
 	}
 	return nil

@@ -116,7 +116,10 @@ func (o *ValidateOptions) applyPolicy(p *verdict.Policy) error {
 }
 
 // compared are the opened builds of one validation.
-type compared struct{ candidate, live, reference *reader }
+type compared struct {
+	candidate, live, reference *reader
+	isLive                     bool // the candidate is live itself; live is then the build before it
+}
 
 func (c *compared) close() error {
 	var errs []error
@@ -155,6 +158,7 @@ func (e *Engine) openCompared(id string, policy *verdict.Policy) (*compared, err
 		}
 	}
 	if live == id {
+		c.isLive = true
 		live = "" // a build is not compared with itself
 		if before, err := e.ledger(); err == nil {
 			live = previousLive(before, id)
@@ -233,6 +237,9 @@ func (e *Engine) validate(ctx context.Context, c *compared, set *golden.Set, pol
 	}
 	if val.Live != nil {
 		in.Live = val.Live.Evaluation
+		if c.isLive {
+			in.LiveName = "previous"
+		}
 		if p := val.Live.Times.P95; p > 0 {
 			in.Measured["latency_p95_ratio"] = float64(val.Candidate.Times.P95) / float64(p)
 		}

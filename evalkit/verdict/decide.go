@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -16,6 +17,8 @@ type Input struct {
 	Policy    *Policy             // must be valid
 	Candidate *evalkit.Evaluation // of the build under test
 	Live      *evalkit.Evaluation // of the live build, nil for the first build
+	// LiveName is what reasons call the build of Live; "" means "live".
+	LiveName string
 	// Reference is the frozen build that many small accepted losses are measured against; nil if
 	// there is none. The margin must hold against it as well.
 	Reference *evalkit.Evaluation
@@ -219,7 +222,7 @@ func (d *decision) measure() {
 	sum := c.Measures[p.Primary]
 	v.N, v.Mean, v.Random = sum.NScored, sum.Mean, c.Random[p.Primary]
 	if d.in.Live != nil {
-		v.AgainstLive = difference(p, "live", c, d.in.Live)
+		v.AgainstLive = difference(p, cmp.Or(d.in.LiveName, "live"), c, d.in.Live)
 		a := v.AgainstLive
 		v.N, v.Mean, v.Live, v.Delta, v.Lower, v.Upper = a.N, a.Mean, a.BaseMean, a.Delta, a.Lower, a.Upper
 		v.Method, v.PReject, v.Gained, v.Lost = a.Method, a.PReject, a.Gained, a.Lost
@@ -434,6 +437,8 @@ func (d *decision) reading(a *Difference) string {
 		return fmt.Sprintf(", but a loss of about %.4f is real; read the lost questions (%s)", -a.Delta.V, list(d.losses(a)))
 	case a.Lower.V > 0 && d.gainShown(a):
 		return "; the gain is real"
+	case a.Lower.V > 0:
+		return fmt.Sprintf("; a gain is likely, but a two-sided test at %g does not show it", d.policy.Alpha)
 	}
 	return "; no detectable difference"
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/seed792a4543/assay/index"
 	"github.com/seed792a4543/assay/index/embed/words"
@@ -153,11 +154,24 @@ func (b *Builtin) Embed(ctx context.Context, texts []string, _ index.Kind) ([][]
 	return rows, nil
 }
 
+// EmbedAmong embeds one text as Embed does, but knows only those terms of the fitted model that
+// known accepts: what a caller may not read then tells it nothing of which words stand there. The
+// word table, which does not depend on the corpus, is used in full.
+func (b *Builtin) EmbedAmong(text string, known func(term string) bool) []float32 {
+	return b.vectorOf(text, func(terms []string) []string {
+		return slices.DeleteFunc(terms, func(t string) bool { return !known(t) })
+	})
+}
+
 func (b *Builtin) vector(text string) []float32 {
+	return b.vectorOf(text, func(terms []string) []string { return terms })
+}
+
+func (b *Builtin) vectorOf(text string, choose func(terms []string) []string) []float32 {
 	var l, w []float64
 	var haveL, haveW bool
 	if b.model != nil {
-		l, haveL = b.model.vector(b.o.Tokenize(text))
+		l, haveL = b.model.vector(choose(b.o.Tokenize(text)))
 		haveL = haveL && scaleTo(l, 1)
 	}
 	if b.useWords {

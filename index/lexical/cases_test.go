@@ -435,7 +435,7 @@ func TestExplain(t *testing.T) {
 				}
 			}
 		}
-		if got, want := x.IDF("lid"), math.Log(2) /* 1 + 2.5/2.5 */; got != want || x.IDF("nothing") != math.Log(1+4.5/.5) {
+		if got, want := x.IDF("lid"), math.Log(2); /* 1 + 2.5/2.5 */ got != want || x.IDF("nothing") != math.Log(1+4.5/.5) {
 			t.Errorf("IDF: %v, want %v; unknown: %v", got, want, x.IDF("nothing"))
 		}
 		for _, ord := range []uint32{1, 4, math.MaxUint32} {

@@ -50,6 +50,30 @@ func (x *Index) Explain(ctx context.Context, query string, ord uint32, filter *i
 	return parts, nil
 }
 
+// Holds reports whether a chunk that the filter admits holds the term, given as Terms returns
+// it. It reads postings up to the first such chunk.
+func (x *Index) Holds(term string, filter *index.Filter) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if x.closed {
+		return false
+	}
+	i := x.p.find(term)
+	if i < 0 {
+		return false
+	}
+	from := uint64(0)
+	if i > 0 {
+		from = x.p.postEnds[i-1]
+	}
+	for _, ord := range x.p.docs[from:x.p.postEnds[i]] {
+		if filter.Has(ord) {
+			return true
+		}
+	}
+	return false
+}
+
 // IDF returns the inverse document frequency of a term as Terms gives it, by the formula and the
 // global statistics of the score: ln(1 + (N − df + 0.5) / (df + 0.5)), greater than 0. A term that
 // no chunk holds has the highest value. A closed index returns 0.
