@@ -94,8 +94,12 @@ func (v *Reading) Document(id corpus.DocumentID) (*corpus.Document, error) {
 func (v *Reading) Terms(text string) []string { return v.r.lexical.Terms(text) }
 
 // Common reports whether a term, as Terms returns it, stands in more than about a quarter of the
-// build's chunks, so that finding it says little.
+// build's chunks, so that finding it says little. Where statistics are kept by label it is
+// false for every term.
 func (v *Reading) Common(term string) bool {
+	if v.r.settings.Lexical.Statistics == "per-label" {
+		return false // frequencies of the whole build are not to be told from
+	}
 	const quarter = 1.386 // log(1+3), BM25's weight of a term in one chunk of four
 	return v.r.lexical.IDF(term) < quarter
 }

@@ -395,11 +395,10 @@ type place struct{ Value, Label string }
 // compareData is a comparison as it is shown.
 type compareData struct {
 	*verdict.Comparison
-	Full     bool
-	Hidden   bool
-	Shown    []flip
-	Decided  int
-	AllowEnd bool
+	Full    bool
+	Hidden  bool
+	Shown   []flip
+	Decided int
 }
 
 type comparePage struct {

@@ -577,6 +577,19 @@ func TestConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	slow, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	if _, err := io.WriteString(slow, "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(slow) // the rest of the body never comes
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 408 ") {
+		t.Errorf("a body that stops: %v, %q", err, answer)
+	}
+
 	type outcome struct {
 		status int
 		err    error
