@@ -435,6 +435,9 @@ func (r *planReader) apply(v *Variant, c change) {
 			}
 		}
 		return
+	case "answer.rewrite": // the setting of ask that does the same
+		r.decode(c.key, c.value, &v.Rewrite)
+		return
 	case "hybrid.fusion":
 		if !r.decode(c.key, c.value, &word) {
 			return
