@@ -111,5 +111,8 @@ func (c *compareCmd) builds(a *app, s engine.Settings, policy *verdict.Policy) (
 		return nil, err
 	}
 	cmp, err := e.Compare(a.ctx, c.A, c.B, set, policy, o, c.FrozenCorpus)
+	if err == nil {
+		err = e.RecordLook(a.ctx, set, c.Split, cmp.B, who(""), true)
+	}
 	return cmp, errors.Join(err, e.Close())
 }

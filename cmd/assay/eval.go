@@ -107,7 +107,7 @@ func (c *evalCmd) Run(a *app) error {
 		if err != nil {
 			return nil, err
 		}
-		return e.ValidateWith(a.ctx, build, set, policyOf(s), engine.ValidateOptions{EvalOptions: o, NoSelfTest: c.NoSelfTest, Who: who(""), Questions: c.Questions || a.cli.JSON})
+		return e.ValidateWith(a.ctx, build, set, policyOf(s), engine.ValidateOptions{EvalOptions: o, NoSelfTest: c.NoSelfTest, Who: who(""), Questions: c.Questions || a.cli.JSON || len(c.Report) > 0})
 	}()
 	if err = errors.Join(err, e.Close()); err != nil {
 		return err
@@ -411,7 +411,7 @@ func (c *upCmd) run(a *app, e *engine.Engine, s engine.Settings, source corpus.S
 	if !a.cli.JSON {
 		a.printBuild(b)
 	}
-	val, err := e.ValidateWith(a.ctx, b.ID, set, policyOf(s), engine.ValidateOptions{EvalOptions: o, Who: who("")})
+	val, err := e.ValidateWith(a.ctx, b.ID, set, policyOf(s), engine.ValidateOptions{EvalOptions: o, Who: who(""), Questions: len(c.Report) > 0})
 	if err != nil {
 		return err
 	}

@@ -330,7 +330,7 @@ func (c *exportCmd) Run(a *app) error {
 	if _, err := os.Stat(c.Out); err == nil {
 		return usageError("%s is already there: name a new folder with --out", c.Out)
 	}
-	run, err := c.run(a)
+	run, err := c.run(a, set)
 	if err != nil {
 		return err
 	}
@@ -358,7 +358,7 @@ func (c *exportCmd) Run(a *app) error {
 }
 
 // run is the newest recorded run of the build; without a store there is none.
-func (c *exportCmd) run(a *app) (*evalkit.Run, error) {
+func (c *exportCmd) run(a *app, set *golden.Set) (*evalkit.Run, error) {
 	if _, err := os.Stat(a.cli.Store); errors.Is(err, fs.ErrNotExist) && c.Build == "" {
 		return nil, nil
 	}
@@ -371,6 +371,9 @@ func (c *exportCmd) run(a *app) (*evalkit.Run, error) {
 		build = "live"
 	}
 	_, rec, err := e.Verdict(build, "")
+	if err == nil {
+		err = e.LookAtRecord(a.ctx, set, rec, who(""))
+	}
 	if err = errors.Join(err, e.Close()); err != nil {
 		if c.Build == "" && (errors.Is(err, engine.ErrNoLive) || errors.Is(err, engine.ErrNotAccepted)) {
 			return nil, nil

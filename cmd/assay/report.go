@@ -40,6 +40,11 @@ func (c *reportCmd) Run(a *app) error {
 			Caller: serve.Caller{As: c.As, All: c.AllLabels},
 		})
 	}
+	if err == nil {
+		if _, rec, verr := e.Verdict(id, c.RunID); verr == nil {
+			err = e.LookAtRecord(a.ctx, set, rec, who(""))
+		}
+	}
 	if err = errors.Join(err, e.Close()); err != nil {
 		return err
 	}

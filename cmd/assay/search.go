@@ -9,7 +9,7 @@ import (
 
 type searchCmd struct {
 	Query string   `arg:"" help:"What to search for, in plain words."`
-	K     int      `short:"k" default:"5" help:"Hits wanted, 1 to the build's depth."`
+	K     int      `short:"k" default:"10" help:"Hits wanted, 1 to the build's depth."`
 	As    []string `help:"Permission labels of the caller." placeholder:"LABEL,..."`
 	Mode  string   `help:"hybrid, vector or lexical; default: the build's." placeholder:"MODE"`
 	Build string   `help:"Search this build in place of the live one." placeholder:"ID"`
