@@ -76,14 +76,14 @@ func (e *Engine) answers(ctx context.Context, r *reader, set *golden.Set, o Answ
 	jobs := make([]answer.Job, len(questions))
 	for i, q := range questions {
 		jobs[i] = answer.Job{Question: q.ID, Text: q.Question}
-		jobs[i].Hits, jobs[i].Err = r.delivered(ctx, q, s.passages())
+		jobs[i].Hits, jobs[i].Err = e.delivered(ctx, r, q, s, answerer)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 	}
 	run := answer.RunOptions{
 		Concurrency: o.Concurrency, Repeat: o.Repeat, FS: e.fsys,
-		Deliver:  answer.DeliverOptions{Budget: s.Budget, Passages: s.passages()},
+		Deliver:  answer.DeliverOptions{Budget: s.Budget, Passages: s.passages(), Merge: s.merge(r)},
 		Progress: func(p answer.Progress) { e.o.Progress(Progress{Stage: "answer", Done: p.Done, Total: p.Total}) },
 	}
 	if s.Kind == "chat" {
@@ -108,12 +108,12 @@ func (e *Engine) answers(ctx context.Context, r *reader, set *golden.Set, o Answ
 }
 
 // delivered searches for one golden question as its caller.
-func (r *reader) delivered(ctx context.Context, q *golden.Question, k int) ([]index.Hit, error) {
-	prepared, err := r.prepare(Query{Text: q.Question, K: k, As: q.As})
+func (e *Engine) delivered(ctx context.Context, r *reader, q *golden.Question, s AnswerSettings, a answer.Answerer) ([]index.Hit, error) {
+	prepared, err := r.prepare(Query{Text: q.Question, K: s.passages(), As: q.As})
 	if err != nil {
 		return nil, err
 	}
-	resp, err := r.view().search(ctx, prepared, false)
+	resp, _, err := e.searched(ctx, r, prepared, s, a, false)
 	if err != nil {
 		return nil, err
 	}

@@ -83,12 +83,12 @@ func (e *Engine) answerFrom(ctx context.Context, r *reader, q AskQuery) (*AskRes
 	if err != nil {
 		return nil, err
 	}
-	resp, err := r.view().search(ctx, prepared, e.o.Degrade)
+	resp, usage, err := e.searched(ctx, r, prepared, s, answerer, e.o.Degrade)
 	if err != nil {
 		return nil, err
 	}
 	passages := answer.Deliver(resp.Hits, answer.DeliverOptions{
-		Budget: s.Budget, Passages: q.K,
+		Budget: s.Budget, Passages: q.K, Merge: s.merge(r),
 		Allowed: func(h index.Hit) bool {
 			d := r.findDoc(h.Doc)
 			return d >= 0 && r.docVisible(d, q.As)
@@ -98,6 +98,7 @@ func (e *Engine) answerFrom(ctx context.Context, r *reader, q AskQuery) (*AskRes
 	if err != nil {
 		return nil, fmt.Errorf("answer: %w", err)
 	}
+	addUsage(&a.Usage, usage)
 	return &AskResult{
 		Build: r.id, Question: prepared.Text, Answer: a, Passages: passages,
 		Sources: sources(a, passages), Notes: resp.Notes,
@@ -134,7 +135,8 @@ func (e *Engine) answerer(r *reader, s AnswerSettings) (answer.Answerer, error) 
 		return e.o.Answerer, nil
 	}
 	if s.Kind == "chat" {
-		o := answer.ChatOptions{URL: s.URL, Model: s.Model, Seed: int64(s.Seed), Timeout: s.Timeout, HTTP: e.o.HTTP}
+		o := answer.ChatOptions{URL: s.URL, Model: s.Model, Seed: int64(s.Seed), Timeout: s.Timeout, HTTP: e.o.HTTP,
+			Temperature: s.Temperature, MaxTokens: s.MaxTokens, Stream: s.Stream}
 		if s.KeyEnv != "" {
 			if o.Key = e.o.Getenv(s.KeyEnv); o.Key == "" {
 				return nil, badInput("answer.key_env names the environment variable %s, which is empty: set it", s.KeyEnv)

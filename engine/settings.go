@@ -88,7 +88,15 @@ type AnswerSettings struct {
 	Budget  int           `yaml:"budget" json:"budget,omitempty"` // runes of context, 0 means no limit
 	Seed    int           `yaml:"seed" json:"seed,omitempty"`
 	Timeout time.Duration `yaml:"timeout" json:"-"`
-	Prompt  string        `yaml:"prompt" json:"prompt,omitempty"` // folder with system.txt and context.txt
+	Prompt  string        `yaml:"prompt" json:"prompt,omitempty"` // folder with system.txt, user.txt, rewrite.txt, queries.txt
+	// MergeNeighbours joins delivered chunks of one document that touch.
+	MergeNeighbours bool `yaml:"merge_neighbours" json:"merge_neighbours,omitempty"`
+	// The following need kind chat.
+	Rewrite     bool    `yaml:"rewrite" json:"rewrite,omitempty"`         // search for the model's wording of the question
+	Queries     int     `yaml:"queries" json:"queries,omitempty"`         // further wordings, searched one by one and fused by rank
+	Temperature float64 `yaml:"temperature" json:"temperature,omitempty"` // 0 to 2, sent also when 0
+	MaxTokens   int     `yaml:"max_tokens" json:"max_tokens,omitempty"`   // of an answer, default 512
+	Stream      bool    `yaml:"stream" json:"stream,omitempty"`           // ask for the answer in pieces
 }
 
 // WithDefaults returns s with every default written out.
@@ -143,18 +151,7 @@ func (s Settings) Validate() error {
 	default:
 		errs = append(errs, badInput("corpus.invalid is %q: use skip, replace or error", s.Corpus.Invalid))
 	}
-	switch s.Answer.Kind {
-	case "", "extractive":
-	case "chat":
-		if s.Answer.URL == "" || s.Answer.Model == "" {
-			errs = append(errs, badInput("answer: kind chat needs url and model"))
-		}
-	default:
-		errs = append(errs, badInput("answer.kind is %q: use extractive or chat", s.Answer.Kind))
-	}
-	if s.Answer.K < 0 || s.Answer.K > 100 {
-		errs = append(errs, badInput("answer.k is %d, the range is 1 to 100", s.Answer.K))
-	}
+	errs = append(errs, s.Answer.validate()...)
 	for _, address := range []struct{ name, url string }{{"embed.url", s.Embed.URL}, {"answer.url", s.Answer.URL}} {
 		// The manifest holds the address, and errors name it.
 		if u, err := url.Parse(address.url); err == nil && u.User != nil {
