@@ -123,6 +123,8 @@ type Engine struct {
 	checked time.Time
 	closed  bool
 
+	infos sync.Map // build/run to keptInfo
+
 	wordsOnce sync.Once
 	words     func(a, b string) float64
 }

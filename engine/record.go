@@ -243,28 +243,63 @@ func (s *store) recordOf(build string, v *verdict.Verdict) (*evalkit.Record, err
 	return nil, fmt.Errorf("%w: the store holds no record of the verdict on build %s: run `assay eval %s` again", ErrNotAccepted, build, build)
 }
 
-// verdicts lists the build's verdicts, oldest first; a damaged one is an error.
-func (s *store) verdicts(build string) ([]VerdictInfo, error) {
-	ids, err := s.runs(build)
+// verdicts lists the build's verdicts, oldest first; a damaged one is an error. What has been
+// read is kept as long as its files stay as they were, because a record is large and a listing is
+// asked for often.
+func (e *Engine) verdicts(build string) ([]VerdictInfo, error) {
+	ids, err := e.runs(build)
 	if err != nil {
 		return nil, err
 	}
 	var out []VerdictInfo
 	for _, id := range ids {
-		v, rec, err := s.readVerdict(build, id)
+		stamp := e.runStamp(build, id)
+		if kept, ok := e.infos.Load(build + "/" + id); ok && stamp != "" && kept.(keptInfo).stamp == stamp {
+			out = append(out, kept.(keptInfo).info)
+			continue
+		}
+		info, err := e.verdictInfo(build, id)
 		if err != nil {
 			return out, err
 		}
-		info := VerdictInfo{
-			Run: id, Verdict: string(v.Verdict), Digest: v.Digest, Golden: v.GoldenDigest, Policy: v.PolicyDigest,
-			Split: rec.Evaluation.Split, Rule: rec.Evaluation.Rule, Mode: rec.Settings[evaluatedMode], SelfTest: v.SelfTest.Summary(),
-		}
-		if t, err := evalkit.ReadTimes(s.recordDir(build, id)); err == nil {
-			info.Time = t.Finished
-		}
+		e.infos.Store(build+"/"+id, keptInfo{stamp, info})
 		out = append(out, info)
 	}
 	return out, nil
+}
+
+// keptInfo is a verdict's listing with the state of the files it was read from.
+type keptInfo struct {
+	stamp string
+	info  VerdictInfo
+}
+
+// runStamp changes with each of a run's files; it is "" if one is missing.
+func (s *store) runStamp(build, run string) string {
+	stamp := ""
+	for _, name := range []string{verdictName, evalkit.RecordFile, evalkit.QuestionsFile} {
+		info, err := os.Stat(filepath.Join(s.recordDir(build, run), name))
+		if err != nil {
+			return ""
+		}
+		stamp += fmt.Sprintf("%d %d ", info.Size(), info.ModTime().UnixNano())
+	}
+	return stamp
+}
+
+func (s *store) verdictInfo(build, run string) (VerdictInfo, error) {
+	v, rec, err := s.readVerdict(build, run)
+	if err != nil {
+		return VerdictInfo{}, err
+	}
+	info := VerdictInfo{
+		Run: run, Verdict: string(v.Verdict), Digest: v.Digest, Golden: v.GoldenDigest, Policy: v.PolicyDigest,
+		Split: rec.Evaluation.Split, Rule: rec.Evaluation.Rule, Mode: rec.Settings[evaluatedMode], SelfTest: v.SelfTest.Summary(),
+	}
+	if t, err := evalkit.ReadTimes(s.recordDir(build, run)); err == nil {
+		info.Time = t.Finished
+	}
+	return info, nil
 }
 
 // Verdict returns the newest verdict on a build, or that of the named run.
