@@ -9,7 +9,6 @@ import (
 	"hash/fnv"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -322,8 +321,7 @@ func (n *fakeNode) Search(_ context.Context, req *pb.SearchRequest) (*pb.SearchR
 	default:
 		return nil, status.Error(codes.Unimplemented, "neither vector nor text")
 	}
-	for _, uuid := range slices.Sorted(maps.Keys(f.objects[name])) {
-		o := f.objects[name][uuid]
+	for uuid, o := range f.objects[name] { // in no fixed order
 		ok, err := admits(req.Filters, o)
 		if err != nil {
 			return nil, status.Error(codes.Unknown, err.Error())
@@ -335,8 +333,7 @@ func (n *fakeNode) Search(_ context.Context, req *pb.SearchRequest) (*pb.SearchR
 			all = append(all, scored{o, s})
 		}
 	}
-	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	slices.SortStableFunc(all, func(a, b scored) int {
+	slices.SortFunc(all, func(a, b scored) int {
 		switch {
 		case a.score > b.score:
 			return -1

@@ -155,7 +155,9 @@ func gateRound(t *testing.T, cluster *remote.Cluster) (*gate.Gate, []string, *go
 
 func TestGate(t *testing.T) {
 	f := newFake(t, 2)
-	cluster := connect(t, quick(f))
+	o := quick(f)
+	o.Health = 50 * time.Millisecond
+	cluster := connect(t, o)
 	g, builds, set := gateRound(t, cluster)
 
 	// The crash between store and cluster: the alias is behind, and a second call completes it.
@@ -170,6 +172,7 @@ func TestGate(t *testing.T) {
 	}
 	// A node is gone at replication 1: no verdict, and no promotion.
 	f.setDown(1, true)
+	time.Sleep(2 * o.Health) // until the last look at the members is too old
 	val, err := g.Validate(t.Context(), builds[1], set, engine.DefaultPolicy(), engine.ValidateOptions{NoSelfTest: true})
 	if err == nil && val.Verdict.Verdict == verdict.Accept {
 		t.Errorf("accepted with a node down at replication 1: %v", val.Reasons)
@@ -194,6 +197,7 @@ func TestGate(t *testing.T) {
 	}
 	// Searching through the gate's engine, degraded only where it is allowed.
 	f.setDown(0, true)
+	time.Sleep(2 * o.Health)
 	for _, degrade := range []bool{false, true} {
 		s, err := engine.Open(g.Engine.Dir(), engine.Options{Degrade: degrade, External: gate.External(context.Background(), cluster)})
 		if err != nil {
