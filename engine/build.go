@@ -145,6 +145,7 @@ func (e *Engine) write(ctx context.Context, docs *corpus.Collection, chunks []ch
 	for _, w := range docs.Warnings {
 		m.Warnings = append(m.Warnings, w.Error())
 	}
+	m.Warnings = append(m.Warnings, duplicates(docs, chunks)...)
 
 	tmp := e.path(buildsName, fmt.Sprintf("%s%d", tempPrefix, os.Getpid()))
 	if err := e.fsys.RemoveAll(tmp); err != nil {
@@ -275,16 +276,7 @@ func atChunk(err error, docs *corpus.Collection, chunks []chunk.Chunk) error {
 	if !errors.As(err, &t) {
 		return err
 	}
-	c := &chunks[t.chunk]
-	where := string(c.Doc)
-	if d := docs.Find(c.Doc); d != nil && c.Section < len(d.Sections) {
-		if path := corpus.FormatPath(d.Sections[c.Section].Path); path != "" {
-			where += " > " + path
-		}
-		line, _ := d.Position(c.Span.Start)
-		where += fmt.Sprintf(" (line %d)", line)
-	}
-	return fmt.Errorf("%s: %w", where, err)
+	return fmt.Errorf("%s: %w", placeOf(docs, &chunks[t.chunk]), err)
 }
 
 // fitted says which chunks a model may learn from; nil means all of them. With statistics per

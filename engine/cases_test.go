@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -556,6 +557,31 @@ func TestGoldenAndCorpus(t *testing.T) {
 		_, err := e.Validate(t.Context(), b, shopSet(t), hit1)
 		if !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "q5") || !strings.Contains(err.Error(), "skipped") {
 			t.Errorf("gold in a skipped file: %v, want ErrInvalid that says so", err)
+		}
+	})
+	t.Run("ID-04", func(t *testing.T) {
+		long := strings.Repeat("This page is part of the handbook. ", 12)
+		e := open(t, t.TempDir())
+		b := build(t, e, text("en/returns.md", "# Returns\nContact the store.\n", "vi/returns.md", "# Other\nContact  the store.\n",
+			"a.md", "# A\n"+long+"First.\n", "b.md", "# B\n"+long+"Second.\n"), engine.Settings{})
+		override(t, e, b.ID)
+		for _, want := range []string{"1 chunks repeat.*en/returns.md.*vi/returns.md", "1 chunks begin.*a.md > A.*b.md > B"} {
+			if !slices.ContainsFunc(b.Manifest.Warnings, regexp.MustCompile(want).MatchString) {
+				t.Errorf("no warning like %q: %q", want, b.Manifest.Warnings)
+			}
+		}
+		if got := docs(query(t, e, engine.Query{Text: "contact store", Mode: "lexical"})); !slices.Equal(got, []corpus.DocumentID{"vi/returns.md", "en/returns.md"}) {
+			t.Errorf("found %v, want both", got)
+		}
+		set := parse(t, "{id: q1, question: whom to ask, answerable: true, gold: [{doc: en/returns.md}]}")
+		out, err := e.Evaluate(t.Context(), b.ID, set, engine.EvalOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, h := range out.Run.Results[0].Hits {
+			if h.Doc == "en/returns.md" && out.Evaluation.Questions[0].FirstRank != i+1 {
+				t.Errorf("first rank %d, want %d: the other file's copy is not gold", out.Evaluation.Questions[0].FirstRank, i+1)
+			}
 		}
 	})
 	t.Run("PE-06", func(t *testing.T) {
