@@ -118,6 +118,24 @@ func (s *site) seesQuestion(c serve.Caller, id, build string) error {
 	return notFound("There is no such question.")
 }
 
+// look records that a person is shown single questions of a run, which spends a holdout. It is
+// written once for each person and run while the server runs, not at each view.
+func (s *site) look(r *http.Request, set *golden.Set, rec *evalkit.Record) error {
+	if rec.Evaluation.Split == golden.Dev || set == nil {
+		return nil
+	}
+	who := serve.CallerFrom(r.Context()).Name
+	key := who + " " + rec.Digest
+	if _, seen := s.looks.LoadOrStore(key, true); seen {
+		return nil
+	}
+	if err := s.e.LookAtRecord(r.Context(), set, rec, who); err != nil {
+		s.looks.Delete(key)
+		return err
+	}
+	return nil
+}
+
 // texts reads passages of a build, each document once.
 type texts struct {
 	r    *engine.Reading
@@ -343,6 +361,9 @@ func (s *site) run(w http.ResponseWriter, r *http.Request) error {
 		defer reading.Close()
 	}
 	set := s.set()
+	if err := s.look(r, set, rec); err != nil {
+		return err
+	}
 	p.runData = newRunData(v, rec, newSees(p.Caller, reading, set), set)
 	live, err := s.e.LiveID()
 	if err != nil {
@@ -436,6 +457,9 @@ func (s *site) compare(w http.ResponseWriter, r *http.Request) error {
 			defer x.Close()
 		}
 	}
+	if err := s.look(r, set, candidate); err != nil {
+		return err
+	}
 	c := engine.CompareRecords(baseRec, candidate, s.o.Policy, set)
 	if stored.LiveBuild == a {
 		c.Verdict = stored // it also knows the self-test and the reference
@@ -478,7 +502,12 @@ func (s *site) baseRecord(a, b string, candidate *evalkit.Record) (*evalkit.Reco
 			continue
 		}
 		_, rec, err := s.e.Verdict(a, v.Run)
-		return rec, err
+		if err != nil {
+			return nil, err
+		}
+		if rec.Evaluation.Split == candidate.Evaluation.Split {
+			return rec, nil
+		}
 	}
 	return nil, notFound("Build %s has not been evaluated with the questions of this run: run `assay eval %s`.", a, a)
 }
@@ -671,7 +700,7 @@ func (s *site) question(w http.ResponseWriter, r *http.Request) error {
 		if b.Err != nil {
 			continue
 		}
-		if err := s.history(&p, b, set, want); err != nil {
+		if err := s.history(r, &p, b, set, want); err != nil {
 			return err
 		}
 	}
@@ -682,13 +711,13 @@ func (s *site) question(w http.ResponseWriter, r *http.Request) error {
 }
 
 // history adds the runs of one build to a question's page.
-func (s *site) history(p *questionPage, b engine.BuildInfo, set *golden.Set, want string) error {
-	r := s.reading(p.Caller, b.ID)
-	if r == nil {
+func (s *site) history(r *http.Request, p *questionPage, b engine.BuildInfo, set *golden.Set, want string) error {
+	reading := s.reading(p.Caller, b.ID)
+	if reading == nil {
 		return nil
 	}
-	defer r.Close()
-	see := newSees(p.Caller, r, set)
+	defer reading.Close()
+	see := newSees(p.Caller, reading, set)
 	for _, info := range b.Verdicts {
 		v, rec, err := s.e.Verdict(b.ID, info.Run)
 		if err != nil {
@@ -699,6 +728,9 @@ func (s *site) history(p *questionPage, b engine.BuildInfo, set *golden.Set, wan
 			if q.ID != p.ID || !see.question(&q.QuestionResult) {
 				continue
 			}
+			if err := s.look(r, set, rec); err != nil {
+				return err
+			}
 			row := historyRow{Build: b.ID, Run: rec.Run, Live: b.Live, Verdict: v.Verdict, Primary: v.Primary,
 				Value: q.Measures[v.Primary], FirstRank: q.FirstRank, Status: q.Status}
 			if len(q.Ranked) > 0 {
@@ -706,7 +738,7 @@ func (s *site) history(p *questionPage, b engine.BuildInfo, set *golden.Set, wan
 			}
 			p.History = append(p.History, row)
 			if want == b.ID || want == "" && (b.Live || p.List == nil) {
-				p.List, p.ListOf, p.ListRun = questionList(q, b.ID, r, p.Question), b.ID, rec.Run
+				p.List, p.ListOf, p.ListRun = questionList(q, b.ID, reading, p.Question), b.ID, rec.Run
 				if p.Question != nil {
 					p.Gold, _ = see.gold(p.Question, true)
 				}

@@ -55,6 +55,7 @@ type site struct {
 	csrf  string
 
 	saving sync.Mutex // one writer of the review file at a time
+	looks  sync.Map   // person and run whose look at a holdout is recorded
 	bases  sync.Map   // run → build that it was compared with; runs never change
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed792a4543/assay/engine"
 	"github.com/seed792a4543/assay/engine/pages"
 	"github.com/seed792a4543/assay/engine/serve"
 	"github.com/seed792a4543/assay/engine/serve/servetest"
@@ -263,5 +264,41 @@ func TestReport(t *testing.T) {
 		return b.String()
 	})(); first != second {
 		t.Error("two reports of one run differ")
+	}
+}
+
+// TestHoldout shows a run over the holdout: each person's look is recorded once.
+func TestHoldout(t *testing.T) {
+	s := servetest.New(t)
+	for i := range s.Set.Questions {
+		if i%2 == 0 {
+			s.Set.Questions[i].Split = golden.Holdout
+		}
+	}
+	v, err := s.ValidateWith(t.Context(), s.LiveBuild, s.Set, s.Policy, engine.ValidateOptions{NoSelfTest: true, EvalOptions: engine.EvalOptions{Split: golden.Holdout}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handler(t, s, serve.Caller{Name: "anna", All: true}, "")
+	looks := func() int {
+		entries, err := s.Ledger()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, e := range entries {
+			if e.Action == "holdout" && e.Who == "anna" && e.Revealed == golden.RevealedQuestions {
+				n++
+			}
+		}
+		return n
+	}
+	for range 2 {
+		if status, _ := get(h, "/run?build="+s.LiveBuild+"&run="+v.Run); status != 200 {
+			t.Fatalf("status %d", status)
+		}
+	}
+	if n := looks(); n != 1 {
+		t.Errorf("%d looks of anna in the ledger, want 1", n)
 	}
 }
