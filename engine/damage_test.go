@@ -127,6 +127,49 @@ func (d *damaged) confirm(t *testing.T, what string) {
 	}
 }
 
+// confirmVerdicts returns a confirm for the files of verdicts: reading them, which is all that check
+// does with them, fails. For some, the whole store is checked and asked as well.
+func (d *damaged) confirmVerdicts(t *testing.T) func(t *testing.T, what string) {
+	t.Helper()
+	e, err := engine.OpenStore(d.dir, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	infos, err := e.Builds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	build, run := "", ""
+	for _, b := range infos {
+		for _, v := range b.Verdicts {
+			build, run = b.ID, v.Run
+		}
+	}
+	if run == "" {
+		t.Fatal("no verdict")
+	}
+	n, every := 0, 31
+	if os.Getenv(damageFull) == "1" {
+		every = 499
+	}
+	return func(t *testing.T, what string) {
+		t.Helper()
+		if n++; n%every == 1 || !strings.Contains(what, "evaluations") {
+			d.confirm(t, what)
+			return
+		}
+		_, _, verr := e.Verdict(build, run)
+		live, lerr := e.LiveRecord(build, run)
+		_, terr := e.TimesOf(build, run)
+		if verr == nil && lerr == nil && terr == nil && live != nil {
+			t.Errorf("%s: it is read as if nothing had happened", what)
+		}
+		if verr != nil && !errors.Is(verr, index.ErrCorrupt) {
+			t.Errorf("%s: the error is of no kind that a caller knows: %v", what, verr)
+		}
+	}
+}
+
 // flips changes single bytes of the named file; every stride-th one.
 func (d *damaged) flips(t *testing.T, name string, stride int, confirm func(t *testing.T, what string)) (n int) {
 	t.Helper()
@@ -244,6 +287,10 @@ func TestEveryByte(t *testing.T) {
 	run := func(name string, points int, prepare func(*testing.T, *engine.Engine), wanted func(string) bool) {
 		t.Run(name, func(t *testing.T) {
 			d := newDamaged(t, prepare)
+			confirm := d.confirm
+			if strings.HasPrefix(name, "verdicts") {
+				confirm = d.confirmVerdicts(t)
+			}
 			flipped, cut := 0, 0
 			for _, file := range d.files {
 				if !wanted(file) {
@@ -255,8 +302,8 @@ func TestEveryByte(t *testing.T) {
 				}
 				t.Run(filepath.ToSlash(file), func(t *testing.T) {
 					// An odd stride meets every field of a record in turn.
-					flipped += d.flips(t, file, sample(int(info.Size()), points)|1, d.confirm)
-					cut += d.cuts(t, file, 64*sample(int(info.Size())/64, points/5), d.confirm)
+					flipped += d.flips(t, file, sample(int(info.Size()), points)|1, confirm)
+					cut += d.cuts(t, file, 64*sample(int(info.Size())/64, points/5), confirm)
 				})
 			}
 			t.Logf("%d files of %d bytes: %d bytes flipped, %d cuts", len(d.files), d.size, flipped, cut)
@@ -266,7 +313,7 @@ func TestEveryByte(t *testing.T) {
 		})
 	}
 	run("store", 60, oneBuild, func(string) bool { return true })
-	run("verdicts", 20, twoBuilds, func(file string) bool {
+	run("verdicts", 100, twoBuilds, func(file string) bool {
 		return strings.Contains(file, "evaluations") || filepath.Dir(file) == "."
 	})
 }
