@@ -24,7 +24,8 @@ type answersCmd struct {
 	Concurrency int    `default:"2" help:"Questions at a time."`
 	Fresh       bool   `help:"Ask again what an interrupted run has answered."`
 	Cases       bool   `help:"Print the answers that a person should read."`
-	Reviews     string `help:"Decisions of people on single answers (JSON)." placeholder:"FILE"`
+	Reviews     string `help:"Decisions of people on single answers (JSON, schema assay.reviews/v1)." placeholder:"FILE"`
+	Thresholds  string `help:"Print how top scores of answerable and unanswerable questions lie, and draw it to this SVG file." placeholder:"FILE"`
 	Records     string `help:"Write every answer with its context to this file (JSON lines)." placeholder:"FILE"`
 	Claims      string `help:"Score recorded runs with annotated claims (a workbook file); nothing is asked." placeholder:"FILE"`
 	Collection  string `help:"A bundled collection: workbook, or homestore in a temporary store." placeholder:"NAME"`
@@ -101,6 +102,7 @@ func (c *answersCmd) inTemporary(a *app, dir string) error {
 	if err != nil {
 		return err
 	}
+	set.Path = "" // it stands in the program: a lock file in this folder is not its own
 	o := a.options(s)
 	e, err := engine.OpenStore(dir, o)
 	if err != nil {
@@ -137,6 +139,12 @@ func (c *answersCmd) answer(a *app, e *engine.Engine, s engine.Settings, set *go
 			return err
 		}
 	}
+	var study string
+	if c.Thresholds != "" {
+		if study, err = thresholds(c.Thresholds, set, res.Records); err != nil {
+			return err
+		}
+	}
 	if a.cli.JSON {
 		data, err := res.Table.JSON()
 		if err == nil {
@@ -151,7 +159,44 @@ func (c *answersCmd) answer(a *app, e *engine.Engine, s engine.Settings, set *go
 	case len(res.Table.Cases) > 0:
 		a.printf("%d answers to read: --cases prints them\n", len(res.Table.Cases))
 	}
+	if study != "" {
+		a.printf("\n%s", shown(study))
+	}
 	return nil
+}
+
+// thresholds studies the retrieval score of the first passage and, where the answerer gives
+// one, its confidence. The picture shows the confidence, else the score.
+func thresholds(path string, set *golden.Set, records []evalanswer.Record) (string, error) {
+	var scores, confidences []evalanswer.TopScore
+	for i := range records {
+		rec := &records[i]
+		q := set.Find(rec.Question)
+		if q == nil || rec.Repeat > 0 || rec.Harness != "" {
+			continue
+		}
+		s := evalanswer.TopScore{Question: q.ID, Answerable: q.Answerable}
+		if len(rec.Passages) > 0 {
+			s.Score = rec.Passages[0].Score
+		}
+		scores = append(scores, s)
+		if rec.Confidence != nil {
+			s.Score = *rec.Confidence
+			confidences = append(confidences, s)
+		}
+	}
+	study, err := evalanswer.Thresholds(scores)
+	if err != nil {
+		return "", usageError("--thresholds: %v", err)
+	}
+	text := "score of the first passage\n" + study.Text()
+	if len(confidences) == len(scores) {
+		if study, err = evalanswer.Thresholds(confidences); err != nil {
+			return "", usageError("--thresholds: %v", err)
+		}
+		text += "\nconfidence of the answerer\n" + study.Text()
+	}
+	return text, os.WriteFile(path, []byte(study.SVG()), 0o644)
 }
 
 type judgeCmd struct {

@@ -142,6 +142,15 @@ func TestExtractiveChoice(t *testing.T) {
 			t.Errorf("got %q, want %q", a.Text, want)
 		}
 	})
+	t.Run("the record keeps the confidence", func(t *testing.T) {
+		a := ask(t, "parking?", "Parking costs 5 EUR.")
+		if rec := answer.NewRecord(answer.Request{}, a); rec.Confidence == nil || *rec.Confidence != a.Confidence || a.Confidence < answer.DefaultThreshold {
+			t.Errorf("recorded %v, answered with %v", rec.Confidence, a.Confidence)
+		}
+		if rec := answer.NewRecord(answer.Request{}, answer.Answer{Model: "chat"}); rec.Confidence != nil {
+			t.Errorf("a model that says nothing of it has confidence %v", *rec.Confidence)
+		}
+	})
 	t.Run("one word that is found", func(t *testing.T) {
 		if a := ask(t, "parking?", "Parking costs 5 EUR."); !slices.Equal(a.Citations, []int{1}) {
 			t.Errorf("cites %v", a.Citations)

@@ -88,3 +88,21 @@ func TestConfidence(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkExtractive(b *testing.B) {
+	e := NewExtractive(ExtractiveOptions{Similarity: WordSimilarity()})
+	var ps []Passage
+	for i := range 5 {
+		text := strings.Repeat("Parking at the harbour costs 5 EUR a day. Boats sail on Mondays at 10:00. Dogs stay on the lead, children pay half of it.\n\n", 5)
+		ps = append(ps, Passage{Marker: i + 1, Text: text})
+	}
+	r := Request{Question: "What does parking near the port cost, and when do ferries leave?", Passages: ps}
+	if _, err := e.Answer(b.Context(), r); err != nil { // the word vectors are read once
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := e.Answer(b.Context(), r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -279,6 +279,9 @@ func Fill(rec *evalanswer.Record, a Answer) {
 	if a.RefusedField {
 		rec.Refused = new(a.Refused)
 	}
+	if a.Model == extractiveRevision {
+		rec.Confidence = new(a.Confidence)
+	}
 	rec.Model, rec.PromptRevision, rec.Settings = a.Model, a.PromptRevision, a.Settings
 	rec.Raw, rec.Thinking = a.Raw, a.Thinking
 	u := a.Usage

@@ -27,6 +27,8 @@ type Record struct {
 	Answer   string      `json:"answer"` // without reasoning
 	// Refused is the explicit field of the reply, nil if it had none.
 	Refused *bool `json:"refused,omitempty"`
+	// Confidence is what the answerer says of its answer, in [0,1]; nil if it says nothing.
+	Confidence *float64 `json:"confidence,omitempty"`
 	// Citations are the markers in order; nil reads them from Answer.
 	Citations      []int             `json:"citations,omitempty"`
 	Model          string            `json:"model,omitempty"`
