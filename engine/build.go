@@ -201,7 +201,14 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 	damaged := false
 	if _, err := os.Stat(final); err == nil {
 		if damaged = len(e.checkBuild(ctx, m.ID, e.o)) > 0; !damaged {
-			have, err := index.ReadManifest(filepath.Join(final, index.ManifestName))
+			manifest := filepath.Join(final, index.ManifestName)
+			have, err := index.ReadManifest(manifest)
+			if err == nil {
+				// The build that was asked for last is the newest, which is what commands take
+				// that are given no build.
+				now := e.o.Now()
+				err = os.Chtimes(manifest, now, now)
+			}
 			return &Build{ID: m.ID, Manifest: have, Existed: true}, err
 		}
 	}

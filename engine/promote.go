@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed792a4543/assay/evalkit/golden"
 	"github.com/seed792a4543/assay/evalkit/verdict"
 	"github.com/seed792a4543/assay/index"
 )
@@ -123,6 +124,9 @@ func (e *Engine) accepted(id, live string, v *verdict.Verdict, o PromoteOptions)
 	}
 	if have, served := rec.Settings[evaluatedMode], rec.Settings["hybrid.mode"]; have != served {
 		return refuse("build %s was evaluated in mode %s and would be served in mode %s: run `assay eval %s` without --mode", id, have, served, id)
+	}
+	if rec.Evaluation.Split == golden.Holdout {
+		return refuse("the verdict on build %s is about the holdout alone, which confirms and does not decide: run `assay eval %s`", id, id)
 	}
 	if v.SelfTest == nil {
 		return refuse("the verdict on build %s was made without the self-test: run `assay eval %s` without --no-self-test", id, id)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed792a4543/assay/corpus"
@@ -316,6 +317,8 @@ type exportCmd struct {
 	Level  string `default:"document" enum:"document,section" help:"What stands for a document: document or section."`
 	K      int    `short:"k" default:"10" help:"ragas: retrieved contexts per question."`
 	Out    string `required:"" help:"Folder to write; it must not be there yet." placeholder:"DIR"`
+
+	AllLabels bool `help:"Write documents that carry an acl too; the other formats cannot protect them."`
 }
 
 func (c *exportCmd) Run(a *app) error {
@@ -340,12 +343,19 @@ func (c *exportCmd) Run(a *app) error {
 			return err
 		}
 	}
+	hidden := c.dropHidden(docs)
+	if run != nil && (c.Format == "trec" || c.Format == "ranx") {
+		set = asked(set, run)
+	}
 	if err := os.MkdirAll(c.Out, 0o777); err != nil {
 		return err
 	}
 	lost, err := c.write(set, docs, run)
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(c.Out))
+	}
+	if hidden > 0 {
+		lost = append(lost, fmt.Sprintf("%d documents that carry an acl (--all-labels writes them)", hidden))
 	}
 	for _, l := range lost {
 		a.warnf("lost: %s\n", shown(l))
@@ -355,6 +365,28 @@ func (c *exportCmd) Run(a *app) error {
 	}
 	a.printf("wrote %s\n", c.Out)
 	return nil
+}
+
+// dropHidden leaves out the documents that carry an acl, unless asked for, and counts them.
+func (c *exportCmd) dropHidden(docs *corpus.Collection) int {
+	if docs == nil || c.AllLabels {
+		return 0
+	}
+	n := len(docs.Documents)
+	docs.Documents = slices.DeleteFunc(docs.Documents, func(d corpus.Document) bool { return len(d.ACL) > 0 })
+	return n - len(docs.Documents)
+}
+
+// asked is the set with the questions of the run alone, so that scoring the exported pair does
+// not count questions that nobody asked.
+func asked(set *golden.Set, run *evalkit.Run) *golden.Set {
+	in := map[string]bool{}
+	for _, r := range run.Results {
+		in[r.Question] = true
+	}
+	out := *set
+	out.Questions = slices.DeleteFunc(slices.Clone(set.Questions), func(q golden.Question) bool { return !in[q.ID] })
+	return &out
 }
 
 // run is the newest recorded run of the build; without a store there is none.
