@@ -417,7 +417,7 @@ func TestPromoteOverHTTP(t *testing.T) {
 	s := servetest.New(t)
 	// Another limit that no chunk reaches: another build with the same rankings.
 	same := servetest.Build(t, s.Engine, servetest.Docs(), engine.Settings{Chunk: chunk.Settings{Kind: "section", Max: 901, Level: 2}})
-	v, err := s.ValidateWith(t.Context(), same, s.Set, s.Policy, engine.ValidateOptions{NoSelfTest: true})
+	v, err := s.ValidateWith(t.Context(), same, s.Set, s.Policy, engine.ValidateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
