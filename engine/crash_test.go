@@ -656,7 +656,7 @@ func TestCrash(t *testing.T) {
 			if !full {
 				// The same sample in every run of the same code.
 				sample := 8
-				if testing.Short() {
+				if testing.Short() || raced {
 					sample = 3
 				}
 				stride = max(1, steps/sample)

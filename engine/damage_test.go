@@ -279,7 +279,7 @@ func TestEveryByte(t *testing.T) {
 		if full {
 			return 1
 		}
-		if testing.Short() {
+		if testing.Short() || raced {
 			points /= 4
 		}
 		return max(1, size/points)

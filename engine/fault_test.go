@@ -89,7 +89,7 @@ func TestFailingDisk(t *testing.T) {
 			if !full {
 				stride = max(1, count.n/7)
 			}
-			if testing.Short() {
+			if testing.Short() || raced {
 				stride = max(1, count.n/2)
 			}
 			points := 0

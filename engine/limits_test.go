@@ -101,7 +101,7 @@ func TestLargeDocuments(t *testing.T) {
 			if tt.full && os.Getenv(limitsFull) != "1" {
 				t.Skipf("takes a minute and gigabytes; set %s=1", limitsFull)
 			}
-			if testing.Short() {
+			if testing.Short() || raced {
 				t.Skip("large")
 			}
 			text := tt.text()
