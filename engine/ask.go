@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -153,7 +154,7 @@ func (e *Engine) answerer(r *reader, s AnswerSettings) (answer.Answerer, error) 
 	o := answer.ExtractiveOptions{Terms: r.lexical.Terms, Similarity: e.similarity()}
 	if r.settings.Lexical.Statistics != "per-label" {
 		// Global frequencies would tell of documents that the caller may not read.
-		o.IDF = r.lexical.IDF
+		o.IDF = r.scaledIDF()
 	}
 	return answer.NewExtractive(o), nil
 }
@@ -184,4 +185,17 @@ func readPrompts(dir string) (answer.Prompts, error) {
 		return p, badInput("answer.prompt: %s holds none of system.txt, user.txt, rewrite.txt, queries.txt", dir)
 	}
 	return p, nil
+}
+
+// tunedIDF is the weight of a term that stands in one chunk of the collection on which the
+// extractive answerer's rules were chosen (189 chunks).
+const tunedIDF = 4.84
+
+// scaledIDF returns the weights of terms, scaled so that one that stands in one chunk weighs the
+// same in a corpus of any size: the answerer asks for an amount of evidence, and in a corpus of
+// ten chunks no word would weigh enough, in one of a million every word would.
+func (r *reader) scaledIDF() func(term string) float64 {
+	n := float64(r.nchunks)
+	scale := tunedIDF / math.Log(1+(n-0.5)/1.5)
+	return func(term string) float64 { return scale * r.lexical.IDF(term) }
 }
