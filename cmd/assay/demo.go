@@ -288,7 +288,7 @@ func (d *demo) ask() error {
 	d.printf("\n5. Asking one question that the documents answer, and one that they do not:\n")
 	for _, question := range []string{
 		"What does the washing machine want when it shows E-04?",
-		"Do you sell second-hand refrigerators?",
+		"Do you repair bicycles?",
 	} {
 		res, err := d.engine.Ask(d.ctx, engine.AskQuery{Query: engine.Query{Text: question}})
 		if err != nil {
