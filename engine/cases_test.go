@@ -440,6 +440,10 @@ func TestFusionInTheEngine(t *testing.T) {
 			e, b := served(t, fsys, engine.Settings{Hybrid: hybrid.Settings{Dense: &dense}})
 			q := engine.Query{Text: "kettle water number 8", K: 40}
 			got := docs(query(t, e, q))
+			resp, err := e.Query(t.Context(), q)
+			if want := (engine.Weights{Vector: dense, Lexical: 1 - dense}); err != nil || resp.Weights != want {
+				t.Errorf("weights %+v, %v; want %+v", resp.Weights, err, want)
+			}
 			q.Mode = mode
 			if diff := cmp.Diff(docs(query(t, e, q)), got); diff != "" {
 				t.Errorf("dense %v is not the %s list:\n%s", dense, mode, diff)

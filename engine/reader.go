@@ -416,6 +416,27 @@ type Response struct {
 	Hits     []index.Hit
 	Notes    []string // what the caller should know, such as that the query had no vector
 	Degraded bool     // a retriever failed and the caller allowed the others to answer
+	Weights  Weights  // of the two retrievers in the scores
+}
+
+// Weights are the shares of the two retrievers in the score of a hit. A mode of one retriever gives
+// it 1; reciprocal rank fusion gives 1 to both.
+type Weights struct {
+	Vector  float64 `json:"vector"`
+	Lexical float64 `json:"lexical"`
+}
+
+func weights(s hybrid.Settings, mode string) Weights {
+	s = s.WithDefaults()
+	switch {
+	case mode == hybrid.ModeVector:
+		return Weights{Vector: 1}
+	case mode == hybrid.ModeLexical:
+		return Weights{Lexical: 1}
+	case s.Fusion == hybrid.FusionRRF:
+		return Weights{1, 1}
+	}
+	return Weights{*s.Dense, 1 - *s.Dense}
 }
 
 // prepare validates q against the build's settings and normalises it.
@@ -453,7 +474,7 @@ func (r *reader) prepare(q Query) (Query, error) {
 
 // search runs a prepared query.
 func (v *view) search(ctx context.Context, q Query, degrade bool) (*Response, error) {
-	resp := &Response{Build: v.r.id, Query: q.Text, Mode: q.Mode}
+	resp := &Response{Build: v.r.id, Query: q.Text, Mode: q.Mode, Weights: weights(v.r.settings.Hybrid, q.Mode)}
 	fused, err := v.ranked(ctx, q, degrade, resp)
 	if err != nil {
 		return nil, err

@@ -197,7 +197,11 @@ func (a *app) printEvaluation(ev *evalkit.Evaluation, questions, asked bool) {
 	if questions {
 		fmt.Fprintf(w, "\nquestion\tstatus\tfirst rank\t%s\n", strings.Join(names, "\t"))
 		for _, q := range ev.Questions {
-			fmt.Fprintf(w, "%s\t%s\t%d", q.ID, q.Status, q.FirstRank)
+			status := string(q.Status)
+			if q.Descendant {
+				status += ", matched via descendant"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%d", q.ID, status, q.FirstRank)
 			for _, name := range names {
 				fmt.Fprintf(w, "\t%s", q.Measures[name])
 			}

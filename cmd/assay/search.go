@@ -16,13 +16,14 @@ type searchCmd struct {
 }
 
 type searchJSON struct {
-	Schema   string      `json:"schema"`
-	Build    string      `json:"build"`
-	Query    string      `json:"query"`
-	Mode     string      `json:"mode"`
-	Degraded bool        `json:"degraded,omitempty"`
-	Notes    []string    `json:"notes,omitempty"`
-	Hits     []index.Hit `json:"hits"`
+	Schema   string         `json:"schema"`
+	Build    string         `json:"build"`
+	Query    string         `json:"query"`
+	Mode     string         `json:"mode"`
+	Weights  engine.Weights `json:"weights"`
+	Degraded bool           `json:"degraded,omitempty"`
+	Notes    []string       `json:"notes,omitempty"`
+	Hits     []index.Hit    `json:"hits"`
 }
 
 func (c *searchCmd) Run(a *app) error {
@@ -55,7 +56,7 @@ func (c *searchCmd) Run(a *app) error {
 		if hits == nil {
 			hits = []index.Hit{}
 		}
-		return a.printJSON(searchJSON{"assay.search/v1", resp.Build, resp.Query, resp.Mode, resp.Degraded, resp.Notes, hits})
+		return a.printJSON(searchJSON{"assay.search/v1", resp.Build, resp.Query, resp.Mode, resp.Weights, resp.Degraded, resp.Notes, hits})
 	}
 	for _, n := range resp.Notes {
 		a.warnf("note: %s\n", shown(n))
