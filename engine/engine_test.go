@@ -592,3 +592,27 @@ func TestRollbackGoesFurtherBack(t *testing.T) {
 		t.Errorf("rollback after a new promotion: %s, %v; want %s", got, err, ids[0])
 	}
 }
+
+// A hit's place in the original file is found again, whatever the normal form changed.
+func TestPosition(t *testing.T) {
+	docs := fstest.MapFS{
+		"crlf.md":   {Data: []byte("\ufeff# Care\r\n\r\n## Kettle\r\nDescale the kettle monthly.\r\n")},
+		"hidden.md": {Data: []byte("---\nacl: [board]\n---\n# Board\nA secret.\n")},
+	}
+	e := open(t, t.TempDir())
+	b := build(t, e, docs, engine.Settings{Chunk: chunk.Settings{Kind: "section", Max: 40}})
+	override(t, e, b.ID)
+	hits, err := e.Search(t.Context(), engine.Query{Text: "descale kettle", K: 1})
+	if err != nil || len(hits) != 1 {
+		t.Fatal(hits, err)
+	}
+	line, column, err := e.Position(t.Context(), hits[0].Doc, hits[0].Start, nil)
+	if err != nil || line != 3 || column != 1 {
+		t.Errorf("position of %q: line %d, column %d, %v; want 3, 1", hits[0].Text, line, column, err)
+	}
+	_, _, hidden := e.Position(t.Context(), "hidden.md", 0, nil)
+	_, _, missing := e.Position(t.Context(), "nothing.md", 0, nil)
+	if !errors.Is(hidden, engine.ErrNoSection) || hidden.Error() != missing.Error() {
+		t.Errorf("PM-03: hidden: %v; missing: %v; want the same refusal", hidden, missing)
+	}
+}
