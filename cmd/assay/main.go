@@ -108,7 +108,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	kctx, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(stderr, "assay: %s: see `assay --help`\n", shown(err.Error()))
+		hint := "see `assay --help`"
+		if strings.HasPrefix(err.Error(), "unexpected argument") {
+			hint = "put words that belong together in quotes, or " + hint
+		}
+		fmt.Fprintf(stderr, "assay: %s: %s\n", shown(err.Error()), hint)
 		return exitUsage
 	}
 	if c.Store == "" { // an empty ASSAY_STORE
