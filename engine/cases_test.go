@@ -631,6 +631,41 @@ func TestGoldenAndCorpus(t *testing.T) {
 			t.Errorf("hit@1 %v, recall@3 %v, descendant %v", q.Measures["hit@1"], q.Measures["recall@3"], q.Descendant)
 		}
 	})
+	t.Run("GO-05", func(t *testing.T) {
+		e := open(t, t.TempDir())
+		b := build(t, e, text("returns.md", "# Returns\n## Sale\nSale items come back within 3 days.\n", "faq.md", "# FAQ\n## Sale items\nReduced goods: three days.\n",
+			"fees.md", "# Fees\n## Parcel\nA parcel costs 5 coins.\n"), engine.Settings{})
+		const sale, faq = "{doc: returns.md, section: Sale}", "{doc: faq.md, section: Sale items}"
+		for name, tt := range map[string]struct {
+			gold string
+			want float64
+		}{
+			"any of": {"[{any: [" + sale + ", " + faq + "]}]", 1},
+			"all of": {"[" + sale + ", {doc: fees.md, section: Parcel}]", 0.5},
+			"mixed":  {"[{any: [" + sale + ", " + faq + "]}, {doc: fees.md, section: Parcel}]", 0.5},
+		} {
+			set := parse(t, "{id: q1, question: When do sale items come back?, answerable: true, gold: "+tt.gold+"}")
+			out, err := e.Evaluate(t.Context(), b.ID, set, engine.EvalOptions{Cutoffs: []int{1, 3}, Mode: "lexical"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := out.Evaluation.Questions[0].Measures["recall@1"]; got != evalkit.Num(tt.want) {
+				t.Errorf("%s: recall@1 %v, want %v", name, got, tt.want)
+			}
+		}
+	})
+	t.Run("ID-03", func(t *testing.T) {
+		a := build(t, open(t, t.TempDir()), text("caf\u00e9.md", "# Menu\ncoffee\n"), engine.Settings{})
+		e := open(t, t.TempDir())
+		b := build(t, e, text("cafe\u0301.md", "# Menu\ncoffee\n"), engine.Settings{})
+		if a.ID != b.ID {
+			t.Errorf("composed name gives build %s, decomposed %s", a.ID, b.ID)
+		}
+		set := parse(t, "{id: q1, question: what is served, answerable: true, gold: [{doc: Caf\u00e9.md}]}")
+		if _, err := e.Validate(t.Context(), b, set, hit1); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "did you mean \"caf\u00e9.md\"") {
+			t.Errorf("another case: %v, want a suggestion", err)
+		}
+	})
 	t.Run("CH-07", func(t *testing.T) {
 		e := open(t, t.TempDir())
 		b := build(t, e, text("f.md", "## Fees\nFree over 500.\n## Speed\nParcels need two days.\n"), engine.Settings{Chunk: chunk.Settings{Kind: "fixed", Size: 22, Prefix: "none"}})
