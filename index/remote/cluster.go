@@ -218,7 +218,10 @@ func (c *Cluster) seen(ctx context.Context) (members []Member, silent []string, 
 			answers[i] = ok && err == nil
 		})
 	}
-	members, err = c.Members(ctx)
+	// Asking a node that waits for a dead one takes seconds: searches do not wait that long.
+	look, cancel := context.WithTimeout(ctx, min(c.o.Timeout, 2*time.Second))
+	members, err = c.Members(look)
+	cancel()
 	wg.Wait()
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()

@@ -170,6 +170,24 @@ func TestGate(t *testing.T) {
 	if there, _ := cluster.Live(t.Context()); there != builds[0] {
 		t.Errorf("the alias names %s, want %s", there, builds[0])
 	}
+	// Live in the store by a verdict on its own files: the alias does not follow.
+	f.mu.Lock()
+	clear(f.aliases)
+	f.mu.Unlock()
+	e, err := engine.OpenStore(g.Engine.Dir(), engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.ValidateWith(t.Context(), builds[0], set, engine.DefaultPolicy(), engine.ValidateOptions{NoSelfTest: true})
+	if err = errors.Join(err, e.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Promote(t.Context(), builds[0], engine.PromoteOptions{}); !errors.Is(err, engine.ErrNotAccepted) {
+		t.Errorf("alias moved on a verdict of the build's own files: %v, want ErrNotAccepted", err)
+	}
+	if there, _ := cluster.Live(t.Context()); there != "" {
+		t.Errorf("the alias names %s", there)
+	}
 	// A node is gone at replication 1: no verdict, and no promotion.
 	f.setDown(1, true)
 	time.Sleep(2 * o.Health) // until the last look at the members is too old

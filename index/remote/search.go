@@ -88,12 +88,15 @@ func (x *Index) Verify(ctx context.Context) error {
 // It relies on a look no older than Options.Health.
 func (x *Index) Complete(ctx context.Context) error {
 	members, silent, err := x.c.seen(ctx)
-	if err != nil {
+	gone, how := silent, "not answering"
+	switch {
+	case err == nil:
+		if list := missingMembers(x.m.Nodes, members); len(list) > len(gone) {
+			gone, how = list, "not healthy"
+		}
+	case len(x.c.clients) < len(x.m.Nodes):
+		// The addresses do not cover the members, so they cannot stand in for the list.
 		return fmt.Errorf("%w: its members cannot be listed: %w", ErrDegraded, err)
-	}
-	gone, how := missingMembers(x.m.Nodes, members), "not healthy"
-	if len(silent) > len(gone) {
-		gone, how = silent, "not answering"
 	}
 	if len(gone) >= x.m.Replication {
 		return fmt.Errorf("%w: %s %s, with replication %d: hits on them are missing: restart them, or build with more copies",

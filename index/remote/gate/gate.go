@@ -121,9 +121,14 @@ func (g *Gate) Promote(ctx context.Context, build string, o engine.PromoteOption
 		return false, err
 	}
 	var v *verdict.Verdict
-	if !o.Override && live != id {
+	// A build that is live in the store may be so by a verdict on its own files, which says nothing
+	// of the cluster.
+	if !o.Override && (live != id || there != id) {
 		if v, err = g.accepted(id); err != nil {
 			return false, err
+		}
+		if err := v.Check(id, v.GoldenDigest, v.PolicyDigest); err != nil {
+			return false, fmt.Errorf("%w: %w", engine.ErrNotAccepted, err)
 		}
 	}
 	if live != id && there != id && there != live && there != "" {

@@ -403,7 +403,7 @@ func (c *statusCmd) Run(a *app) error {
 			}
 		}
 		if live != here {
-			fault = strings.TrimPrefix(fault+"; the store's live build is "+here+": `assay-remote promote` completes an interrupted promotion", "; ")
+			fault = strings.TrimPrefix(fault+"; the store's live build is "+here+": `assay-remote promote` completes an interrupted promotion; a build promoted by assay alone needs `assay-remote build` and `eval` first", "; ")
 		}
 		if a.cli.JSON {
 			err = a.printJSON(struct {
