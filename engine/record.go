@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -133,10 +134,14 @@ func damagedRecord(path, reason string) error {
 }
 
 func missingRecord(err error) error {
-	if index.IsMissing(err) {
+	var path *fs.PathError
+	switch {
+	case index.IsMissing(err):
 		return damagedRecord(errPath(err), "file is missing")
+	case errors.As(err, &path):
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: %w", index.ErrFormat, err)
 }
 
 func (s *store) writeRecord(dir string, rec, live *evalkit.Record, v *verdict.Verdict, t *evalkit.Times) error {

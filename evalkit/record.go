@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed792a4543/assay/corpus"
@@ -262,6 +263,9 @@ func DecodeRecord(record, questions []byte) (*Record, error) {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&r); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", RecordFile, ErrRecord, err)
+	}
+	if !strings.HasPrefix(r.Schema, "assay.record/v") {
+		return nil, fmt.Errorf("%s: %w: schema %q is none of a record", RecordFile, ErrRecord, r.Schema)
 	}
 	if r.Schema != RecordSchema {
 		return nil, fmt.Errorf("%s: schema %q is not known: this version reads %s", RecordFile, r.Schema, RecordSchema)
