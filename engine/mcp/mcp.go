@@ -184,7 +184,17 @@ func Handler(e serve.Engine, o Options) http.Handler {
 // Stdio serves one client over in and out until it closes in or ctx ends. Nothing but messages
 // of the protocol is written to out.
 func Stdio(ctx context.Context, e serve.Engine, c serve.Caller, in io.ReadCloser, out io.WriteCloser, o Options) error {
-	err := NewServer(e, c, o).Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
+	p := newPipe(ctx, in, out)
+	err := NewServer(e, c, o).Run(ctx, &sdk.IOTransport{
+		Reader: struct {
+			io.Reader
+			io.Closer
+		}{p, in},
+		Writer: struct {
+			io.Writer
+			io.Closer
+		}{p, out},
+	})
 	if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) || errors.Is(err, context.Canceled) {
 		return nil
 	}
