@@ -40,6 +40,18 @@ func (f *evalFlags) options(s engine.Settings) (engine.EvalOptions, error) {
 	return o, o.Validate()
 }
 
+// load reads the settings, and with them the options and the golden set of the flags.
+func (f *evalFlags) load(a *app) (s engine.Settings, o engine.EvalOptions, set *golden.Set, err error) {
+	if s, _, err = a.settings(); err != nil {
+		return s, o, nil, err
+	}
+	if o, err = f.options(s); err != nil {
+		return s, o, nil, err
+	}
+	set, err = a.goldenSet(f.Golden, s)
+	return s, o, set, err
+}
+
 // goldenSet loads the golden set of the flag, of the settings, or golden.yaml.
 func (a *app) goldenSet(flag string, s engine.Settings) (*golden.Set, error) {
 	path := flag
@@ -82,15 +94,7 @@ type evalJSON struct {
 }
 
 func (c *evalCmd) Run(a *app) error {
-	s, _, err := a.settings()
-	if err != nil {
-		return err
-	}
-	o, err := c.options(s)
-	if err != nil {
-		return err
-	}
-	set, err := a.goldenSet(c.Golden, s)
+	s, o, set, err := c.load(a)
 	if err != nil {
 		return err
 	}

@@ -165,6 +165,20 @@ func (a *app) open(s engine.Settings) (*engine.Engine, error) {
 	return engine.Open(a.cli.Store, a.options(s))
 }
 
+// openFor opens the store for a question to the named build, or to the live one. A live build
+// that cannot be opened does not stand in the way of another.
+func (a *app) openFor(build string) (*engine.Engine, error) {
+	s, _, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	e, err := a.open(s)
+	if err != nil && build != "" && recoverable(err) {
+		return a.openWithoutLive(s)
+	}
+	return e, err
+}
+
 func (a *app) options(s engine.Settings) engine.Options {
 	o := engine.Options{Getenv: os.Getenv, Progress: a.progress(), Answer: &s.Answer}
 	if s.Embed.Kind != "" {

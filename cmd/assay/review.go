@@ -29,15 +29,7 @@ type goldenReviewCmd struct {
 const reviewKeys = "[r]egression  [i]mprovement  [t]ie  [l]abel wrong  [m]etric wrong  [s]kip  [q]uit"
 
 func (c *goldenReviewCmd) Run(a *app) error {
-	s, _, err := a.settings()
-	if err != nil {
-		return err
-	}
-	o, err := c.options(s)
-	if err != nil {
-		return err
-	}
-	set, err := a.goldenSet(c.Golden, s)
+	s, o, set, err := c.load(a)
 	if err != nil {
 		return err
 	}

@@ -30,14 +30,7 @@ func (c *searchCmd) Run(a *app) error {
 	if c.K < 1 {
 		return usageError("-k is %d: it must be at least 1", c.K)
 	}
-	s, _, err := a.settings()
-	if err != nil {
-		return err
-	}
-	e, err := a.open(s)
-	if err != nil && c.Build != "" && recoverable(err) {
-		e, err = a.openWithoutLive(s)
-	}
+	e, err := a.openFor(c.Build)
 	if err != nil {
 		return err
 	}
