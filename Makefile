@@ -1,7 +1,10 @@
 # make check is everything CI runs.
 GO       ?= go
 FUZZTIME ?= 10s
-RACE     := ./engine/... ./index/... ./internal/... ./evalkit ./evalkit/endpoint/... ./corpus
+# What runs concurrently, under the race detector: whole packages, and of the large ones the tests
+# with more than one goroutine or process.
+RACE     := ./engine/serve/... ./engine/mcp ./engine/answer ./index/embed/... ./internal/... ./evalkit ./evalkit/endpoint/... ./corpus
+RACE_RUN := Swap|TwoProcesses|TwoWriters|SecondWriter|ReaderKeeps|Evaluated|Promote|SweepShares|Hidden|Conformance|Cancel|Close|Allocations|External
 TOOL     := $(GO) tool -modfile=tools/go.mod
 
 .PHONY: check fmt vet tidy test modules race fuzz demo cross reproducible bench
@@ -24,6 +27,7 @@ test:
 
 race:
 	$(GO) test -race -short $(RACE)
+	$(GO) test -race -short -run '$(RACE_RUN)' ./engine ./index/dense ./index/lexical
 
 # The modules beside the main one: index/remote without its server, and the measurements.
 modules:
