@@ -240,6 +240,17 @@ func misspelt(name string) string {
 	return ""
 }
 
+// parseYAML guards against panics of the library on broken documents: the document is then
+// faulty, and no reason to end the program.
+func parseYAML(data []byte) (file *ast.File, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("not readable as YAML: %v", p)
+		}
+	}()
+	return parser.ParseBytes(data, 0)
+}
+
 // yamlKeys returns the top-level entries of a YAML mapping, nil if it is no mapping. Anchors,
 // aliases, tags and merge keys are refused: they let a few lines stand for gigabytes, and none
 // is needed here.
@@ -247,7 +258,7 @@ func yamlKeys(in *Input, inner string) ([]metaKey, error) {
 	if depth, line := nesting(inner); depth > maxFrontMatterDepth {
 		return nil, in.Fail(line+1, "front matter is nested deeper than %d levels", maxFrontMatterDepth)
 	}
-	file, err := parser.ParseBytes([]byte(inner), 0)
+	file, err := parseYAML([]byte(inner))
 	if err != nil {
 		return nil, yamlError(in, err)
 	}

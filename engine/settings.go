@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/parser"
 
 	"github.com/seed792a4543/assay/chunk"
 	"github.com/seed792a4543/assay/corpus"
@@ -186,6 +185,17 @@ func LoadSettings(path string) (Settings, error) {
 	return s, nil
 }
 
+// decodeYAML decodes strictly. The library panics on some broken documents (a tag without a value
+// where a list belongs, for one); such a file is faulty and no reason to end the program.
+func decodeYAML(data []byte, into any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("not readable as YAML: %v", p)
+		}
+	}()
+	return yaml.UnmarshalWithOptions(data, into, yaml.Strict())
+}
+
 // ParseSettings reads settings from data; name is used in errors. Paths stay as written.
 func ParseSettings(name string, data []byte) (Settings, error) {
 	// The policy has a strict reader of its own.
@@ -197,10 +207,10 @@ func ParseSettings(name string, data []byte) (Settings, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return *s, badInput("%s: file is empty: run `assay init` for a commented one", name)
 	}
-	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil {
+	if err := decodeYAML(data, &file); err != nil {
 		return Settings{}, yamlError(name, err)
 	}
-	if parsed, err := parser.ParseBytes(data, 0); err == nil && len(parsed.Docs) > 1 {
+	if parsed, err := parseYAML(data); err == nil && len(parsed.Docs) > 1 {
 		return Settings{}, badInput("%s: %d YAML documents in one file: the settings are one, remove the lines ---", name, len(parsed.Docs))
 	}
 	if file.Policy != nil {

@@ -75,7 +75,7 @@ func ParseSweepPlan(name string, data []byte, base Settings) (*SweepPlan, error)
 
 func parseSweepPlan(name, dir string, data []byte, base Settings) (*SweepPlan, error) {
 	r := &planReader{name: name, dir: dir}
-	file, err := parsePlanYAML(data)
+	file, err := parseYAML(data)
 	if err != nil {
 		return nil, yamlError(name, err)
 	}
@@ -100,8 +100,8 @@ func parseSweepPlan(name, dir string, data []byte, base Settings) (*SweepPlan, e
 	return plan, nil
 }
 
-// parsePlanYAML guards against panics of the library on broken documents.
-func parsePlanYAML(data []byte) (file *ast.File, err error) {
+// parseYAML guards against panics of the library on broken documents.
+func parseYAML(data []byte) (file *ast.File, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("not readable as YAML: %v", p)
