@@ -99,10 +99,8 @@ func (e *Engine) answers(ctx context.Context, r *reader, set *golden.Set, o Answ
 	if err != nil {
 		return nil, err
 	}
-	if o.Split != golden.Dev {
-		if err := e.lookAtAnswers(ctx, r.id, set, o); err != nil {
-			return nil, err
-		}
+	if err := e.RecordLook(ctx, set, o.Split, r.id, o.Who, o.Questions); err != nil {
+		return nil, err
 	}
 	return &AnswersResult{Build: r.id, Records: records, Table: table}, nil
 }
@@ -133,13 +131,4 @@ func (e *Engine) resumeFile(build string, fresh bool) (string, error) {
 		}
 	}
 	return path, nil
-}
-
-// lookAtAnswers notes that the holdout was looked at.
-func (e *Engine) lookAtAnswers(ctx context.Context, build string, set *golden.Set, o AnswersOptions) error {
-	unlock, err := e.lock(ctx, e.o.LockWait)
-	if err != nil {
-		return err
-	}
-	return errors.Join(e.recordLook(set, build, "", o.Who, o.Questions), unlock())
 }
