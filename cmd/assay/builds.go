@@ -255,7 +255,7 @@ func (c *checkCmd) Run(a *app) error {
 		}
 	}
 	if len(faults) > 0 {
-		return &exitError{exitFailed, fmt.Sprintf("%d faults in store %s", len(faults), a.cli.Store)}
+		return &exitError{Code: exitFailed, Message: fmt.Sprintf("%d faults in store %s", len(faults), a.cli.Store)}
 	}
 	return nil
 }

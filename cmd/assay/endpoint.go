@@ -48,7 +48,7 @@ func (c *endpointCmd) Run(a *app) error {
 		return err
 	}
 	if report := golden.Preflight(set, docs, golden.PreflightOptions{AllowInCorpus: o.AllowInCorpus}); report.Err() != nil {
-		return &exitError{exitInvalid, "the golden set does not fit the documents: " + report.Err().Error()}
+		return &exitError{Code: exitInvalid, Message: "the golden set does not fit the documents: " + report.Err().Error()}
 	}
 	var live *evalkit.Run
 	if c.Live != "" {

@@ -137,7 +137,7 @@ func (c *evalCmd) Run(a *app) error {
 // verdictExit is the exit code of a verdict that has been printed.
 func verdictExit(v *verdict.Verdict) error {
 	if code := v.ExitCode(); code != exitOK {
-		return &exitError{code: code}
+		return &exitError{Code: code}
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func (c *goldenLintCmd) Run(a *app) error {
 		moved.next(a, relative(set.Path))
 	}
 	if err == nil && errs > 0 {
-		return &exitError{code: exitUsage}
+		return &exitError{Code: exitUsage}
 	}
 	return err
 }

@@ -15,7 +15,6 @@ import (
 	"maps"
 	"os"
 	"os/signal"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,16 +23,17 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/seed792a4543/assay/engine"
+	"github.com/seed792a4543/assay/internal/command"
 )
 
 // Exit codes, the same in every output format.
 const (
-	exitOK           = 0
-	exitFailed       = 1
-	exitUsage        = 2
-	exitRejected     = 3
-	exitInconclusive = 4
-	exitInvalid      = 5
+	exitOK           = command.OK
+	exitFailed       = command.Failed
+	exitUsage        = command.BadUsage
+	exitRejected     = command.Rejected
+	exitInconclusive = command.Inconclusive
+	exitInvalid      = command.Invalid
 )
 
 func main() {
@@ -64,18 +64,10 @@ type app struct {
 	cli            *cli
 }
 
-// exitError carries the exit code of an outcome that is no failure of the program. Its message
-// may be empty when the outcome has been printed already.
-type exitError struct {
-	code int
-	msg  string
-}
+// exitError is an outcome that is no failure of the program.
+type exitError = command.Exit
 
-func (e *exitError) Error() string { return e.msg }
-
-func usageError(format string, args ...any) error {
-	return &exitError{exitUsage, fmt.Sprintf(format, args...)}
-}
+func usageError(format string, args ...any) error { return command.Usage(format, args...) }
 
 // errKongExit is how kong's --help ends a run without ending the process.
 type errKongExit int
@@ -124,26 +116,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // finish prints err, if it has something to say, and returns the exit code it stands for.
 func finish(stderr io.Writer, err error) int {
-	if err == nil {
-		return exitOK
-	}
-	var exit *exitError
-	if errors.As(err, &exit) {
-		if exit.msg != "" {
-			fmt.Fprintln(stderr, "assay:", shown(exit.msg))
+	return command.Finish(stderr, "assay", err, func(err error) int {
+		var path *fs.PathError
+		switch {
+		case errors.Is(err, engine.ErrInput), errors.Is(err, engine.ErrNoBuild),
+			errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
+			return exitUsage
+		case errors.Is(err, engine.ErrInvalid):
+			return exitInvalid
 		}
-		return exit.code
-	}
-	fmt.Fprintln(stderr, "assay:", shown(err.Error()))
-	var path *fs.PathError
-	switch {
-	case errors.Is(err, engine.ErrInput), errors.Is(err, engine.ErrNoBuild),
-		errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
-		return exitUsage
-	case errors.Is(err, engine.ErrInvalid):
-		return exitInvalid
-	}
-	return exitFailed
+		return exitFailed
+	})
 }
 
 // settings reads the settings file: the one named by --config, else assay.yaml in the working
@@ -200,27 +183,12 @@ func (a *app) existing() (*engine.Engine, error) {
 }
 
 // who names the person responsible: the flag, else the user of the system.
-func who(flag string) string {
-	if flag != "" {
-		return flag
-	}
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return "unknown"
-}
+func who(flag string) string { return command.Who(flag) }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // printJSON writes one JSON document; it is encoded whole before the first byte is written.
-func (a *app) printJSON(v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = a.stdout.Write(append(data, '\n'))
-	return err
-}
+func (a *app) printJSON(v any) error { return command.WriteJSON(a.stdout, v) }
 
 func (a *app) printf(format string, args ...any) {
 	fmt.Fprint(a.stdout, shown(fmt.Sprintf(format, args...)))
@@ -230,28 +198,11 @@ func (a *app) warnf(format string, args ...any) {
 	fmt.Fprint(a.stderr, shown(fmt.Sprintf(format, args...)))
 }
 
-// shown makes text from documents safe for a terminal: control characters, which could move
-// the cursor or change the window's title, are written as their escapes.
-func shown(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r >= 0xe0000 && r < 0xe0080 {
-			return '�'
-		}
-		return r
-	}, s)
-}
+// shown makes text from documents safe for a terminal.
+func shown(s string) string { return command.Shown(s) }
 
 // oneLine is shown on a single line of at most n characters.
-func oneLine(s string, n int) string {
-	s = strings.Join(strings.Fields(shown(s)), " ")
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
-}
+func oneLine(s string, n int) string { return command.OneLine(s, n) }
 
 // relative shortens a path below the working folder for printing.
 func relative(path string) string {
