@@ -164,12 +164,16 @@ func FuzzModelFile(f *testing.F) {
 
 func TestNeedsRefit(t *testing.T) {
 	b := fitted(t)
+	same, err := b.Measure(context.Background(), sampleTexts(120))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		name string
 		d    Drift
 		want bool
 	}{
-		{"the same", b.Measure(sampleTexts(120)), false},
+		{"the same", same, false},
 		{"grown by a quarter", Drift{Texts: 150, Tokens: 1000}, false},
 		{"grown by more", Drift{Texts: 151, Tokens: 1000}, true},
 		{"shrunk by a fifth", Drift{Texts: 96, Tokens: 1000}, false},
@@ -181,5 +185,50 @@ func TestNeedsRefit(t *testing.T) {
 		if got := b.NeedsRefit(tt.d); got != tt.want {
 			t.Errorf("%s: NeedsRefit(%+v) = %v", tt.name, tt.d, got)
 		}
+	}
+}
+
+func TestRefit(t *testing.T) {
+	ctx := context.Background()
+	old, texts := fitted(t), sampleTexts(120)
+	path := filepath.Join(t.TempDir(), "model")
+	if err := old.Save(nil, path); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := OpenBuiltin(path, BuiltinOptions{Dimensions: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range []*Builtin{old, opened} {
+		kept, d, err := b.Refit(ctx, append(slices.Clone(texts), "boiler pump zzqy"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept != b {
+			t.Errorf("one text more: fitted again, drift %+v", d)
+		}
+		if want := (Drift{Texts: 121, Tokens: d.Tokens, Unknown: 1}); d != want || d.Tokens < 120 {
+			t.Errorf("one text more: drift %+v, want %+v", d, want)
+		}
+		double := sampleTexts(240)
+		next, _, err := b.Refit(ctx, double)
+		if err != nil {
+			t.Fatal(err)
+		}
+		full, err := FitBuiltin(ctx, double, BuiltinOptions{Dimensions: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if next == b || string(next.encode()) != string(full.encode()) {
+			t.Error("twice as many texts: not the model fitted on them")
+		}
+		if next.Fingerprint() == b.Fingerprint() {
+			t.Error("another model has the same fingerprint")
+		}
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, _, err := old.Refit(cancelled, texts); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
 	}
 }

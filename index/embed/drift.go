@@ -1,5 +1,11 @@
 package embed
 
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+)
+
 // Drift says how far a collection has moved from the one a Builtin was fitted on.
 type Drift struct {
 	Texts   int   // in the collection now
@@ -13,21 +19,49 @@ const (
 	refitUnknown = 0.005
 )
 
-// Measure counts how many of the terms of texts the model knows. Texts is len(texts).
-func (b *Builtin) Measure(texts []string) Drift {
+// Measure counts how many of the terms of texts the model knows. Texts is len(texts). The error is
+// that of ctx.
+func (b *Builtin) Measure(ctx context.Context, texts []string) (Drift, error) {
 	d := Drift{Texts: len(texts)}
 	if b.model == nil {
-		return d
+		return d, ctx.Err()
 	}
-	for _, text := range texts {
-		for _, t := range b.o.Tokenize(text) {
-			d.Tokens++
-			if _, ok := b.model.index[t]; !ok {
-				d.Unknown++
+	var tokens, unknown atomic.Int64
+	err := parallel(ctx, len(texts), 64, b.o.Workers, func(_, lo, hi int) {
+		var all, new int64
+		for _, text := range texts[lo:hi] {
+			for _, t := range b.o.Tokenize(text) {
+				if t == "" || len(t) > maxTermBytes { // as at the fit
+					continue
+				}
+				all++
+				if _, ok := b.model.index[t]; !ok {
+					new++
+				}
 			}
 		}
+		tokens.Add(all)
+		unknown.Add(new)
+	})
+	d.Tokens, d.Unknown = tokens.Load(), unknown.Load()
+	return d, err
+}
+
+// Refit returns the model for texts that comes after b: b itself if the texts have drifted no
+// further than NeedsRefit allows, so that they are folded into it, else one fitted on texts with
+// the options b has. The drift is that of texts from b.
+//
+// A model that is kept knows the words of texts that are gone, until the next fit.
+func (b *Builtin) Refit(ctx context.Context, texts []string) (*Builtin, Drift, error) {
+	d, err := b.Measure(ctx, texts)
+	if err != nil {
+		return nil, d, fmt.Errorf("measure the drift of the builtin embedder: %w", err)
 	}
-	return d
+	if !b.NeedsRefit(d) {
+		return b, d, nil
+	}
+	next, err := FitBuiltin(ctx, texts, b.o)
+	return next, d, err
 }
 
 // NeedsRefit reports whether the model should be fitted again rather than new texts folded

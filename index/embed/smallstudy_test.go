@@ -2,6 +2,7 @@ package embed
 
 import (
 	"context"
+	"math/rand/v2"
 	"os"
 	"testing"
 )
@@ -43,24 +44,58 @@ func TestSmallCorpora(t *testing.T) {
 	}
 }
 
-// TestFoldingIn prints what docs/embedders.md says about NeedsRefit, as TestSmallCorpora.
+// TestFoldingIn prints what docs/embedders.md says about NeedsRefit, as TestSmallCorpora: a model
+// fitted before a share of the documents came, against one fitted on all of them. Which documents
+// are new is drawn at random, five times.
 func TestFoldingIn(t *testing.T) {
 	if os.Getenv("ASSAY_STUDY") != "embed" {
 		t.Skip("set ASSAY_STUDY=embed to run the study")
 	}
 	ctx := context.Background()
-	for _, name := range []string{"cranfield", "cisi"} {
+	const draws = 5
+	for _, name := range []string{"cranfield", "cisi", "scifact"} {
 		all := load(t, name)
-		for _, percent := range []int{25, 40, 50, 67, 80, 90, 100} {
-			part := all.subset(func(i int) bool { return i*37%100 < percent })
-			b, err := FitBuiltin(ctx, part.texts, BuiltinOptions{Parts: "latent", Tokenize: english(t)})
-			if err != nil {
-				t.Fatal(err)
+		lex := all.bm25(t)
+		var full, fullHybrid float64
+		for _, percent := range []int{0, 5, 10, 15, 20, 25, 40, 60} {
+			var latent, hybrid, worst, unknown float64
+			var refit int
+			for draw := range draws {
+				r := rand.New(rand.NewPCG(uint64(draw), uint64(percent)))
+				isNew := make([]bool, len(all.ids))
+				for _, i := range r.Perm(len(isNew))[:len(isNew)*percent/100] {
+					isNew[i] = true
+				}
+				part := all.subset(func(i int) bool { return !isNew[i] })
+				b, err := FitBuiltin(ctx, part.texts, BuiltinOptions{Tokenize: english(t)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				h, _ := all.score(fused(all.ranked(t, b), lex))
+				alone := *b
+				alone.useWords = false
+				v, _ := all.score(all.ranked(t, &alone))
+				if percent == 0 {
+					full, fullHybrid = v, h
+				}
+				latent += v / draws
+				hybrid += h / draws
+				worst = min(worst, h-fullHybrid)
+				d, err := b.Measure(ctx, all.texts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				unknown += 100 * (share(d.Unknown, d.Tokens) - share(b.model.unknown, b.model.tokens)) / draws
+				if b.NeedsRefit(d) {
+					refit++
+				}
+				if percent == 0 {
+					latent, hybrid = v, h
+					break
+				}
 			}
-			d := b.Measure(all.texts)
-			v, _ := all.score(all.ranked(t, b))
-			t.Logf("%-10s fitted on %3d %%: latent nDCG@10 %.4f, unknown %+.1f points, NeedsRefit %v", name, percent, v,
-				100*(share(d.Unknown, d.Tokens)-share(b.model.unknown, b.model.tokens)), b.NeedsRefit(d))
+			t.Logf("%-10s %2d %% new: latent nDCG@10 %.4f (%+.4f), hybrid %.4f (%+.4f, worst %+.4f), unknown %+.2f points, refit in %d of %d", name, percent,
+				latent, latent-full, hybrid, hybrid-fullHybrid, worst, unknown, refit, draws)
 		}
 	}
 }
