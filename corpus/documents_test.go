@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -579,8 +581,10 @@ func TestDigest(t *testing.T) {
 
 func TestReuse(t *testing.T) {
 	first := loadFS(t, Options{}, "a.md", "# A\n", "b.md", "# B\n")
+	files := fstest.MapFS{"a.md": {Data: []byte("# A\n")}, "b.md": {Data: []byte("# B2\n")}, "c.md": {Data: []byte("# C\n")}}
+	source := FS("test", files, Options{}).(Reusable)
 	asked := make(chan DocumentID, 10)
-	second := loadFS(t, Options{Reuse: func(id DocumentID, version string) (Document, bool) {
+	second, err := source.Reusing(func(id DocumentID, version string) (Document, bool) {
 		asked <- id
 		d := first.Find(id)
 		if d == nil || d.Version != version {
@@ -589,7 +593,10 @@ func TestReuse(t *testing.T) {
 		kept := *d
 		kept.Title = "kept"
 		return kept, true
-	}}, "a.md", "# A\n", "b.md", "# B2\n", "c.md", "# C\n")
+	}).Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(asked) != 3 {
 		t.Errorf("asked %d times, want 3", len(asked))
 	}
@@ -599,5 +606,41 @@ func TestReuse(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"kept", "B2", "C"}, titles); diff != "" {
 		t.Errorf("titles (-want +got):\n%s", diff)
+	}
+}
+
+// TestReuseKey: every exported option but the readers' functions shows in the key.
+func TestReuseKey(t *testing.T) {
+	key := func(o Options) string { return Dir("x", o).(Reusable).Key() }
+	base := key(Options{})
+	options := reflect.TypeFor[Options]()
+	for i := range options.NumField() {
+		f := options.Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		var o Options
+		v := reflect.ValueOf(&o).Elem().Field(i)
+		switch v.Kind() {
+		case reflect.Bool:
+			v.SetBool(true)
+		case reflect.String:
+			v.SetString("x")
+		case reflect.Int64:
+			v.SetInt(7)
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		case reflect.Map:
+			v.Set(reflect.MakeMap(v.Type()))
+			v.SetMapIndex(reflect.ValueOf("a"), reflect.New(v.Type().Elem()).Elem())
+		default:
+			t.Fatalf("option %s is of a kind this test does not know", f.Name)
+		}
+		if key(o) == base {
+			t.Errorf("option %s does not show in the key", f.Name)
+		}
+	}
+	if key(Options{Readers: DefaultReaders()}) != base {
+		t.Error("the default readers, named, give another key")
 	}
 }

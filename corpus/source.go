@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,11 +52,27 @@ type Options struct {
 	MaxFileBytes int64    // longer files are skipped with a reason; 0 means 256 MiB
 	Readers      []Reader // the formats, in place of DefaultReaders
 
-	// Reuse, if set, is asked for each file before it is parsed; a document of the same id
-	// and version that was read with the same options saves the parsing. It is called from
-	// several goroutines.
-	Reuse func(id DocumentID, version string) (Document, bool)
+	reuse func(id DocumentID, version string) (Document, bool) // see Reusable
 }
+
+// Reusable is a Source that can take documents from an earlier load in place of reading their
+// files again. Dir and FS return one.
+type Reusable interface {
+	Source
+	// Reusing returns the source with reuse asked for each file before it is parsed: a document
+	// of that id and version, as a source of the same Key returned it, is taken as it is. It must
+	// not give a document that a warning named, since the warning would be lost. It is called
+	// from several goroutines.
+	Reusing(reuse func(id DocumentID, version string) (Document, bool)) Source
+	// Key names all that decides what Load returns beside the files and the program: the options,
+	// readers by their names. It is some 100 bytes of text.
+	Key() string
+}
+
+var (
+	_ Reusable = (*dirSource)(nil)
+	_ Reusable = (*fsSource)(nil)
+)
 
 const defaultMaxFileBytes = 256 << 20
 
@@ -187,6 +204,43 @@ func globEscape(name string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+func (s *dirSource) Reusing(reuse func(DocumentID, string) (Document, bool)) Source {
+	again := *s
+	again.o.reuse = reuse
+	return &again
+}
+
+func (s *dirSource) Key() string { return s.o.key() }
+
+func (s *fsSource) Reusing(reuse func(DocumentID, string) (Document, bool)) Source {
+	again := *s
+	again.o.reuse = reuse
+	return &again
+}
+
+func (s *fsSource) Key() string { return s.o.key() }
+
+// key is the JSON of the options, readers as their names.
+func (o Options) key() string {
+	readers := o.Readers
+	if readers == nil {
+		readers = DefaultReaders()
+	}
+	o.Readers = nil
+	var names []string
+	for _, r := range readers {
+		names = append(names, r.Name)
+	}
+	data, err := json.Marshal(struct {
+		Options Options
+		Readers []string
+	}{o, names})
+	if err != nil {
+		panic("corpus: options always encode: " + err.Error())
+	}
+	return string(data)
 }
 
 type fsSource struct {
@@ -458,8 +512,8 @@ func (s *fsSource) read(ctx context.Context, o Options, e *entry) ([]Document, [
 func readBytes(ctx context.Context, o Options, e *entry, raw []byte) ([]Document, []error, error) {
 	sum := sha256.Sum256(raw)
 	version := hex.EncodeToString(sum[:])
-	if o.Reuse != nil {
-		if d, ok := o.Reuse(DocumentID(e.id), version); ok && d.ID == DocumentID(e.id) && d.Version == version {
+	if o.reuse != nil {
+		if d, ok := o.reuse(DocumentID(e.id), version); ok && d.ID == DocumentID(e.id) && d.Version == version {
 			return []Document{d}, nil, nil
 		}
 	}
