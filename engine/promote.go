@@ -189,6 +189,17 @@ func (e *Engine) rollback(ctx context.Context, to string, r Reason) (string, err
 	})
 }
 
+// PreviousLive returns the build that Rollback goes back to when it is told none, "" if there is
+// none.
+func (e *Engine) PreviousLive() (string, error) {
+	live, err := e.pointer(liveName)
+	if err != nil && !errors.Is(err, index.ErrCorrupt) {
+		return "", err
+	}
+	entries, err := e.ledger()
+	return previousLive(entries, live), err
+}
+
 func (l LedgerEntry) madeLive() bool {
 	return l.Action == "promote" || l.Action == "override" || l.Action == "rollback"
 }

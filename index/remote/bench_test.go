@@ -13,6 +13,7 @@ import (
 	"github.com/seed792a4543/assay/index/dense"
 	"github.com/seed792a4543/assay/index/lexical"
 	"github.com/seed792a4543/assay/index/remote"
+	"github.com/seed792a4543/assay/index/remote/internal/remotetest"
 	"github.com/seed792a4543/assay/internal/disk"
 )
 
@@ -117,9 +118,9 @@ func BenchmarkLive(b *testing.B) {
 		b.Logf("embedded: %d chunks written in %v", n, time.Since(begin).Round(time.Millisecond))
 		search("embedded", vec, lex)
 
-		s := start(b, 1, 21960)
+		s := remotetest.Start(b, 1, 21960)
 		for _, kind := range []string{remote.IndexFlat, remote.IndexHNSW} {
-			c := connect(b, remote.Options{Nodes: s.nodes(), Index: kind, Prefix: "Bench" + kind, Timeout: time.Minute, MaxResults: 100_000, Batch: 500})
+			c := connect(b, remote.Options{Nodes: s.Nodes(), Index: kind, Prefix: "Bench" + kind, Timeout: time.Minute, MaxResults: 100_000, Batch: 500})
 			src := source("00000000bbbb", dim, rows, texts, nil)
 			begin = time.Now()
 			if _, err := c.Build(b.Context(), src); err != nil {

@@ -14,8 +14,10 @@ import (
 	"github.com/seed792a4543/assay/evalkit/golden"
 	"github.com/seed792a4543/assay/evalkit/verdict"
 	"github.com/seed792a4543/assay/hybrid"
+	"github.com/seed792a4543/assay/index"
 	"github.com/seed792a4543/assay/index/remote"
 	"github.com/seed792a4543/assay/index/remote/gate"
+	"github.com/seed792a4543/assay/index/remote/internal/remotetest"
 )
 
 // overlap is the mean share of the k best chunks that two runs have in common.
@@ -153,8 +155,62 @@ func gateRound(t *testing.T, cluster *remote.Cluster) (*gate.Gate, []string, *go
 	return g, builds, set
 }
 
+// TestRollback: what the cluster lacks is refused before anything moves.
+func TestRollback(t *testing.T) {
+	f := remotetest.NewFake(t, 1)
+	cluster := connect(t, quick(f))
+	g, builds, _ := gateRound(t, cluster)
+	if _, err := g.Promote(t.Context(), builds[1], engine.PromoteOptions{Override: true, Reason: engine.Reason{Who: "t", Why: "t"}}); err != nil {
+		t.Fatal(err)
+	}
+	ledger, err := g.Engine.Ledger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := cluster.Collection(builds[0])
+	f.Lock()
+	class, objects := f.Classes[lost], f.Objects[lost]
+	f.Unlock()
+	for _, tt := range []struct {
+		name string
+		lose func()
+		want error
+	}{
+		{"no collection", func() { delete(f.Classes, lost); delete(f.Objects, lost) }, remote.ErrNoCollection},
+		{"half of it", func() {
+			f.Classes[lost], f.Objects[lost] = class, map[string]*remotetest.Object{}
+			for uuid, o := range objects {
+				if len(f.Objects[lost]) < len(objects)/2 {
+					f.Objects[lost][uuid] = o
+				}
+			}
+		}, index.ErrCorrupt},
+	} {
+		f.Lock()
+		tt.lose()
+		f.Unlock()
+		for _, to := range []string{"", builds[0]} {
+			if _, err := g.Rollback(t.Context(), to, engine.Reason{Who: "test"}); !errors.Is(err, tt.want) || !strings.Contains(err.Error(), builds[0]) {
+				t.Errorf("%s, to %q: %v, want %v with the build's id", tt.name, to, err, tt.want)
+			}
+			here, herr := g.Engine.LiveID()
+			there, terr := cluster.Live(t.Context())
+			if now, err := g.Engine.Ledger(); err != nil || herr != nil || terr != nil || here != builds[1] || there != builds[1] || len(now) != len(ledger) {
+				t.Errorf("%s, to %q: live is %s in the store and %s on the cluster, %d entries of the ledger; want %s and %d (%v, %v, %v)",
+					tt.name, to, here, there, len(now), builds[1], len(ledger), err, herr, terr)
+			}
+		}
+	}
+	f.Lock()
+	f.Objects[lost] = objects
+	f.Unlock()
+	if id, err := g.Rollback(t.Context(), "", engine.Reason{Who: "test"}); err != nil || id != builds[0] {
+		t.Errorf("with all of it: %s, %v", id, err)
+	}
+}
+
 func TestGate(t *testing.T) {
-	f := newFake(t, 2)
+	f := remotetest.NewFake(t, 2)
 	o := quick(f)
 	o.Health = 50 * time.Millisecond
 	cluster := connect(t, o)
@@ -171,9 +227,9 @@ func TestGate(t *testing.T) {
 		t.Errorf("the alias names %s, want %s", there, builds[0])
 	}
 	// Live in the store by a verdict on its own files: the alias does not follow.
-	f.mu.Lock()
-	clear(f.aliases)
-	f.mu.Unlock()
+	f.Lock()
+	clear(f.Aliases)
+	f.Unlock()
 	e, err := engine.OpenStore(g.Engine.Dir(), engine.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +245,7 @@ func TestGate(t *testing.T) {
 		t.Errorf("the alias names %s", there)
 	}
 	// A node is gone at replication 1: no verdict, and no promotion.
-	f.setDown(1, true)
+	f.SetDown(1, true)
 	time.Sleep(2 * o.Health) // until the last look at the members is too old
 	val, err := g.Validate(t.Context(), builds[1], set, engine.DefaultPolicy(), engine.ValidateOptions{NoSelfTest: true})
 	if err == nil && val.Verdict.Verdict == verdict.Accept {
@@ -201,20 +257,20 @@ func TestGate(t *testing.T) {
 	if _, err := g.Promote(t.Context(), builds[1], engine.PromoteOptions{Override: true, Reason: engine.Reason{Who: "t", Why: "t"}}); err == nil {
 		t.Error("promoted what the cluster does not hold whole")
 	}
-	f.setDown(1, false)
+	f.SetDown(1, false)
 	// A chunk is lost: rejected, whatever the questions say.
-	f.mu.Lock()
-	for uuid := range f.objects[cluster.Collection(builds[1])] {
-		delete(f.objects[cluster.Collection(builds[1])], uuid)
+	f.Lock()
+	for uuid := range f.Objects[cluster.Collection(builds[1])] {
+		delete(f.Objects[cluster.Collection(builds[1])], uuid)
 		break
 	}
-	f.mu.Unlock()
+	f.Unlock()
 	val, err = g.Validate(t.Context(), builds[1], set, engine.DefaultPolicy(), engine.ValidateOptions{NoSelfTest: true})
 	if err != nil || val.Verdict.Verdict != verdict.Reject || !strings.Contains(val.Reasons[0], "counts") {
 		t.Errorf("a chunk is lost: %+v, %v, want reject that names the counts", val, err)
 	}
 	// Searching through the gate's engine, degraded only where it is allowed.
-	f.setDown(0, true)
+	f.SetDown(0, true)
 	time.Sleep(2 * o.Health)
 	for _, degrade := range []bool{false, true} {
 		s, err := engine.Open(g.Engine.Dir(), engine.Options{Degrade: degrade, External: gate.External(context.Background(), cluster)})
@@ -232,20 +288,20 @@ func TestGate(t *testing.T) {
 }
 
 func TestLiveGate(t *testing.T) {
-	s := start(t, 3, 21920)
-	o := remote.Options{Nodes: s.nodes(), Replication: 3, Index: remote.IndexFlat, Timeout: 20 * time.Second, Tries: 12, MaxResults: 100_000}
+	s := remotetest.Start(t, 3, 21920)
+	o := remote.Options{Nodes: s.Nodes(), Replication: 3, Index: remote.IndexFlat, Timeout: 20 * time.Second, Tries: 12, MaxResults: 100_000}
 	g, builds, set := gateRound(t, connect(t, o))
 	before, err := g.Validate(t.Context(), builds[0], set, engine.DefaultPolicy(), engine.ValidateOptions{NoSelfTest: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The measures are the same with a node down and after it came back, asked of it alone.
-	s.kill(1)
+	s.Kill(1)
 	down, err := g.Validate(t.Context(), builds[0], set, engine.DefaultPolicy(), engine.ValidateOptions{NoSelfTest: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.restart(1)
+	s.Restart(1)
 	o.Nodes = o.Nodes[1:2]
 	alone, err := gate.Open(t.Context(), g.Engine.Dir(), connect(t, o), engine.Options{})
 	if err != nil {

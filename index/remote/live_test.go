@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,101 +14,12 @@ import (
 	"github.com/seed792a4543/assay/index"
 	"github.com/seed792a4543/assay/index/indextest"
 	"github.com/seed792a4543/assay/index/remote"
+	"github.com/seed792a4543/assay/index/remote/internal/remotetest"
 )
 
-// servers are nodes of a real cluster on the loopback interface.
-type servers struct {
-	t    testing.TB
-	n    int
-	env  []string
-	base int
-}
-
-// start starts n nodes and stops them at the end. Tests that need the real server are skipped
-// where it is not installed.
-func start(t testing.TB, n, base int) *servers {
-	t.Helper()
-	server := os.Getenv("ASSAY_WEAVIATE")
-	if server == "" {
-		t.Skip("NOT TESTED AGAINST A REAL CLUSTER: ASSAY_WEAVIATE does not name the server; " +
-			"install it with `testdata/cluster.sh install` and set ASSAY_WEAVIATE=$PWD/.cluster/bin/weaviate-server")
-	}
-	if testing.Short() {
-		t.Skip("NOT TESTED AGAINST A REAL CLUSTER: -short")
-	}
-	dir, err := os.MkdirTemp("", "assay-cluster-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &servers{t: t, n: n, base: base, env: append(os.Environ(), "ASSAY_CLUSTER="+dir, "ASSAY_PORT="+strconv.Itoa(base), "ASSAY_WEAVIATE="+server)}
-	t.Cleanup(func() {
-		if t.Failed() {
-			for i := range n {
-				if log, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("node-%d", i), "log")); err == nil {
-					lines := strings.Split(string(log), "\n")
-					t.Logf("node %d:\n%s", i, strings.Join(lines[max(0, len(lines)-15):], "\n"))
-				}
-			}
-		}
-		s.run("stop")
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	s.run("start", strconv.Itoa(n))
-	return s
-}
-
-func (s *servers) run(args ...string) {
-	s.t.Helper()
-	cmd := exec.Command("testdata/cluster.sh", args...)
-	cmd.Env = s.env
-	// The nodes outlive the script, so they must not hold its output open.
-	out, err := os.CreateTemp("", "assay-cluster-*.out")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	cmd.Stdout, cmd.Stderr = out, out
-	err = cmd.Run()
-	data, rerr := os.ReadFile(out.Name())
-	if err = errors.Join(err, rerr, out.Close(), os.Remove(out.Name())); err != nil {
-		s.t.Fatalf("cluster.sh %v: %v\n%s", args, err, data)
-	}
-}
-
-func (s *servers) kill(i int)    { s.t.Helper(); s.run("kill", strconv.Itoa(i)) }
-func (s *servers) restart(i int) { s.t.Helper(); s.run("start", strconv.Itoa(s.n), strconv.Itoa(i)) }
-
-func (s *servers) nodes() []remote.Node {
-	var out []remote.Node
-	for i := range s.n {
-		out = append(out, remote.Node{
-			HTTP: fmt.Sprintf("127.0.0.1:%d", s.base+10*i), GRPC: fmt.Sprintf("127.0.0.1:%d", s.base+10*i+1),
-		})
-	}
-	return out
-}
-
-// leader returns the number of the node that leads the cluster.
-func (s *servers) leader() int {
-	s.t.Helper()
-	for i := range s.n {
-		out, err := exec.Command("curl", "-fsS", fmt.Sprintf("http://127.0.0.1:%d/v1/cluster/statistics", s.base+10*i)).Output()
-		if err != nil {
-			continue
-		}
-		_, id, ok := strings.Cut(string(out), `"leaderId":"node-`)
-		if n, err := strconv.Atoi(id[:min(1, len(id))]); ok && err == nil {
-			return n
-		}
-	}
-	s.t.Fatal("no node names the leader")
-	return 0
-}
-
 func TestLiveConformance(t *testing.T) {
-	s := start(t, 1, 21800)
-	o := remote.Options{Nodes: s.nodes(), MaxResults: 100_000, Batch: 1000, Index: remote.IndexFlat, Timeout: 30 * time.Second}
+	s := remotetest.Start(t, 1, 21800)
+	o := remote.Options{Nodes: s.Nodes(), MaxResults: 100_000, Batch: 1000, Index: remote.IndexFlat, Timeout: 30 * time.Second}
 	c := connect(t, o)
 	n := 0
 	t.Run("vectors", func(t *testing.T) {
@@ -210,8 +117,8 @@ func sqrt(x float32) float32 {
 }
 
 func TestLiveReplicated(t *testing.T) {
-	s := start(t, 3, 21840)
-	o := remote.Options{Nodes: s.nodes(), Replication: 3, Index: remote.IndexFlat, Timeout: 5 * time.Second, Tries: 20, MaxResults: 100_000, Batch: 100, Concurrency: 2}
+	s := remotetest.Start(t, 3, 21840)
+	o := remote.Options{Nodes: s.Nodes(), Replication: 3, Index: remote.IndexFlat, Timeout: 5 * time.Second, Tries: 20, MaxResults: 100_000, Batch: 100, Concurrency: 2}
 	c := connect(t, o)
 	src := collection("00000000aaaa", 2000)
 	if _, err := c.Build(t.Context(), src); err != nil {
@@ -264,8 +171,8 @@ func TestLiveReplicated(t *testing.T) {
 		})
 	}
 	time.Sleep(2 * time.Second)
-	first := s.leader()
-	s.kill(first)
+	first := s.Leader()
+	s.Kill(first)
 	killed.Store(true)
 	time.Sleep(15 * time.Second)
 	cancel()
@@ -277,14 +184,14 @@ func TestLiveReplicated(t *testing.T) {
 	if err := x.Complete(t.Context()); err != nil {
 		t.Errorf("one of three down at replication 3: %v, want complete", err)
 	}
-	s.restart(first)
+	s.Restart(first)
 
 	// A node is killed during a build, which finishes; called again, it changes nothing.
 	o.Progress = func() func(int, int) {
 		var once sync.Once
 		return func(done, total int) {
 			if done > total/3 {
-				once.Do(func() { s.kill((first + 1) % 3) })
+				once.Do(func() { s.Kill((first + 1) % 3) })
 			}
 		}
 	}()
@@ -292,7 +199,7 @@ func TestLiveReplicated(t *testing.T) {
 	src2 := collection("00000000bbbb", 3000)
 	_, err = c.Build(t.Context(), src2)
 	t.Logf("build with a node killed after a third: %v", err)
-	s.restart((first + 1) % 3)
+	s.Restart((first + 1) % 3)
 	o.Progress = nil
 	c = connect(t, o)
 	res, err := c.Build(t.Context(), src2)
@@ -302,7 +209,7 @@ func TestLiveReplicated(t *testing.T) {
 	t.Logf("building again: %+v", *res)
 	// Every copy catches up: each node alone counts every chunk of both builds, and finds them.
 	for _, b := range []remote.Source{src, src2} {
-		for i, n := range s.nodes() {
+		for i, n := range s.Nodes() {
 			alone := o
 			alone.Nodes = []remote.Node{n}
 			a := connect(t, alone)
@@ -332,8 +239,8 @@ func TestLiveReplicated(t *testing.T) {
 }
 
 func TestLiveUnreplicated(t *testing.T) {
-	s := start(t, 3, 21880)
-	o := remote.Options{Nodes: s.nodes(), Shards: 3, Index: remote.IndexFlat, Timeout: 5 * time.Second, Tries: 12, Health: -1, MaxResults: 100_000}
+	s := remotetest.Start(t, 3, 21880)
+	o := remote.Options{Nodes: s.Nodes(), Shards: 3, Index: remote.IndexFlat, Timeout: 5 * time.Second, Tries: 12, Health: -1, MaxResults: 100_000}
 	c := connect(t, o)
 	src := collection("00000000cccc", 900)
 	x := func() *remote.Index {
@@ -349,8 +256,8 @@ func TestLiveUnreplicated(t *testing.T) {
 	if err := errors.Join(x.Complete(t.Context()), x.Verify(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	down := (s.leader() + 1) % 3
-	s.kill(down)
+	down := (s.Leader() + 1) % 3
+	s.Kill(down)
 	until := time.Now().Add(30 * time.Second)
 	var err error
 	for err = x.Complete(t.Context()); err == nil && time.Now().Before(until); err = x.Complete(t.Context()) {
@@ -365,7 +272,7 @@ func TestLiveUnreplicated(t *testing.T) {
 	if err := x.Verify(t.Context()); err == nil {
 		t.Error("counts with a node down are right, want an error")
 	}
-	s.restart(down)
+	s.Restart(down)
 	until = time.Now().Add(time.Minute)
 	for err = errors.Join(x.Complete(t.Context()), x.Verify(t.Context())); err != nil && time.Now().Before(until); {
 		time.Sleep(500 * time.Millisecond)

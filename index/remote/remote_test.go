@@ -16,6 +16,7 @@ import (
 	"github.com/seed792a4543/assay/index/indextest"
 	"github.com/seed792a4543/assay/index/lexical"
 	"github.com/seed792a4543/assay/index/remote"
+	"github.com/seed792a4543/assay/index/remote/internal/remotetest"
 )
 
 func connect(t testing.TB, o remote.Options) *remote.Cluster {
@@ -28,8 +29,8 @@ func connect(t testing.TB, o remote.Options) *remote.Cluster {
 }
 
 // quick are options whose tries do not wait long.
-func quick(f *fake) remote.Options {
-	return remote.Options{Nodes: f.addresses(), Timeout: 5 * time.Second, Tries: 4, Health: -1, MaxResults: f.maxResults}
+func quick(f *remotetest.Fake) remote.Options {
+	return remote.Options{Nodes: f.Nodes(), Timeout: 5 * time.Second, Tries: 4, Health: -1, MaxResults: f.MaxResults}
 }
 
 // source is a build of vectors and texts; either may be nil.
@@ -97,8 +98,8 @@ func conformance(t *testing.T, o remote.Options) {
 }
 
 func TestConformance(t *testing.T) {
-	f := newFake(t, 1)
-	conformance(t, remote.Options{Nodes: f.addresses(), MaxResults: f.maxResults, Batch: 2000})
+	f := remotetest.NewFake(t, 1)
+	conformance(t, remote.Options{Nodes: f.Nodes(), MaxResults: f.MaxResults, Batch: 2000})
 }
 
 func TestOptions(t *testing.T) {
@@ -122,7 +123,7 @@ func TestOptions(t *testing.T) {
 func TestBuild(t *testing.T) {
 	texts := []string{"copper kettle", "iron pan", "steel pot", "glass jar", "clay cup"}
 	t.Run("idempotent", func(t *testing.T) {
-		f := newFake(t, 1)
+		f := remotetest.NewFake(t, 1)
 		c := connect(t, quick(f))
 		s := source("00000000000a", 0, nil, texts, nil)
 		first, err := c.Build(t.Context(), s)
@@ -130,17 +131,17 @@ func TestBuild(t *testing.T) {
 			t.Fatalf("%+v, %v", first, err)
 		}
 		again, err := c.Build(t.Context(), s)
-		if err != nil || !again.Existed || f.writes != len(texts) {
-			t.Errorf("second build: %+v, %v, %d writes, want nothing written", again, err, f.writes)
+		if err != nil || !again.Existed || f.Writes != len(texts) {
+			t.Errorf("second build: %+v, %v, %d writes, want nothing written", again, err, f.Writes)
 		}
 		// Half of it is lost: the same call completes it.
-		f.mu.Lock()
-		for uuid := range f.objects[c.Collection(s.Build)] {
-			if len(f.objects[c.Collection(s.Build)]) > 2 {
-				delete(f.objects[c.Collection(s.Build)], uuid)
+		f.Lock()
+		for uuid := range f.Objects[c.Collection(s.Build)] {
+			if len(f.Objects[c.Collection(s.Build)]) > 2 {
+				delete(f.Objects[c.Collection(s.Build)], uuid)
 			}
 		}
-		f.mu.Unlock()
+		f.Unlock()
 		x, err := c.Open(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
@@ -156,10 +157,10 @@ func TestBuild(t *testing.T) {
 		}
 	})
 	t.Run("objects refused", func(t *testing.T) {
-		f := newFake(t, 1)
+		f := remotetest.NewFake(t, 1)
 		c := connect(t, quick(f))
 		refused := map[string]int{}
-		f.refuse = func(uuid string) error {
+		f.Refuse = func(uuid string) error {
 			if refused[uuid]++; refused[uuid] == 1 && strings.Compare(uuid, "8") < 0 {
 				return errors.New("shard is busy")
 			}
@@ -169,33 +170,33 @@ func TestBuild(t *testing.T) {
 		if err != nil || res.Retried == 0 {
 			t.Errorf("objects refused once: %+v, %v, want them written at the second try", res, err)
 		}
-		f.refuse = func(uuid string) error { return errors.New("disk is full") }
+		f.Refuse = func(uuid string) error { return errors.New("disk is full") }
 		_, err = c.Build(t.Context(), source("00000000000c", 0, nil, texts, nil))
 		if !errors.Is(err, remote.ErrUnavailable) || !strings.Contains(err.Error(), "disk is full") {
 			t.Errorf("objects refused for good: %v, want the server's words", err)
 		}
 	})
 	t.Run("not flushed", func(t *testing.T) {
-		f := newFake(t, 1)
-		f.unflushed = 3
+		f := remotetest.NewFake(t, 1)
+		f.Unflushed = 3
 		c := connect(t, quick(f))
 		s := source("0000000000a0", 0, nil, slices.Repeat(texts, 20), nil)
-		if _, err := c.Build(t.Context(), s); err != nil || f.unflushed > 0 {
-			t.Errorf("build: %v, %d bad lists left, want it to wait them out", err, f.unflushed)
+		if _, err := c.Build(t.Context(), s); err != nil || f.Unflushed > 0 {
+			t.Errorf("build: %v, %d bad lists left, want it to wait them out", err, f.Unflushed)
 		}
 		x, err := c.Open(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.mu.Lock()
-		f.unflushed = 1
-		f.mu.Unlock()
+		f.Lock()
+		f.Unflushed = 1
+		f.Unlock()
 		if err := x.Verify(t.Context()); !errors.Is(err, index.ErrCorrupt) || !strings.Contains(err.Error(), "flushed") {
 			t.Errorf("verify after a restart: %v, want ErrCorrupt that says why", err)
 		}
 	})
 	t.Run("mismatch", func(t *testing.T) {
-		f := newFake(t, 1)
+		f := remotetest.NewFake(t, 1)
 		c := connect(t, quick(f))
 		s := source("00000000000d", 0, nil, texts, nil)
 		if _, err := c.Build(t.Context(), s); err != nil {
@@ -223,7 +224,7 @@ func TestBuild(t *testing.T) {
 				t.Errorf("Terms(%q) = %q, want %q", in, got, want)
 			}
 		}
-		f := newFake(t, 1)
+		f := remotetest.NewFake(t, 1)
 		c := connect(t, quick(f))
 		bad := source("00000000000f", 0, nil, texts, func(uint32) []string { return []string{"a\xff"} })
 		if _, err := c.Build(t.Context(), bad); err == nil || !strings.Contains(err.Error(), "UTF-8") {
@@ -237,7 +238,7 @@ func TestBuild(t *testing.T) {
 }
 
 func TestLive(t *testing.T) {
-	f := newFake(t, 1)
+	f := remotetest.NewFake(t, 1)
 	c := connect(t, quick(f))
 	const a, b = "0000000000aa", "0000000000bb"
 	for _, build := range []string{a, b} {
@@ -275,15 +276,15 @@ func TestLive(t *testing.T) {
 	if got, err := c.Builds(t.Context()); err != nil || !slices.Equal(got, []string{a, b}) {
 		t.Errorf("builds: %v, %v", got, err)
 	}
-	f.mu.Lock()
-	clear(f.aliases) // so that the collections can be dropped
-	f.mu.Unlock()
+	f.Lock()
+	clear(f.Aliases) // so that the collections can be dropped
+	f.Unlock()
 }
 
 // TestHybrid holds that fusion over the cluster is the project's.
 func TestHybrid(t *testing.T) {
 	t.Run("HY-07", func(t *testing.T) {
-		f := newFake(t, 2)
+		f := remotetest.NewFake(t, 2)
 		o := quick(f)
 		o.Shards = 2
 		c := connect(t, o)
@@ -322,7 +323,7 @@ func TestHybrid(t *testing.T) {
 		if lex, err = x.SearchText(t.Context(), "no", 10, nil); err != nil || len(lex) != 1 || lex[0].Ord != 9 {
 			t.Errorf("query no: %v, %v, want ordinal 9", lex, err)
 		}
-		class := f.classes[c.Collection("0000000000dd")]
+		class := f.Classes[c.Collection("0000000000dd")]
 		if class.InvertedIndexConfig.Stopwords.Preset != "none" || class.ShardingConfig.(map[string]any)["desiredCount"] != 2. {
 			t.Errorf("collection was made with %+v, %v", class.InvertedIndexConfig, class.ShardingConfig)
 		}
@@ -332,13 +333,13 @@ func TestHybrid(t *testing.T) {
 		if diff := cmp.Diff(want, x.Settings()); diff != "" {
 			t.Errorf("settings (-want +got):\n%s", diff)
 		}
-		for _, o := range f.objects[c.Collection("0000000000dd")] {
-			if id := chunkID(uint32(o.props["ord"].(float64))); o.props["chunk"] != id || o.uuid != remote.ObjectID("0000000000dd", id) {
-				t.Errorf("object %s holds %v, want chunk %q", o.uuid, o.props, id)
+		for _, o := range f.Objects[c.Collection("0000000000dd")] {
+			if id := chunkID(uint32(o.Props["ord"].(float64))); o.Props["chunk"] != id || o.UUID != remote.ObjectID("0000000000dd", id) {
+				t.Errorf("object %s holds %v, want chunk %q", o.UUID, o.Props, id)
 			}
 		}
 		// The two retrievers alone were asked: nothing of the server's own hybrid.
-		for _, req := range f.searches {
+		for _, req := range f.Searches {
 			if req.HybridSearch != nil || req.Autocut != 0 || req.NearVector != nil && (req.NearVector.Distance != nil || req.NearVector.Certainty != nil) {
 				t.Errorf("search asks for the server's fusion or threshold: %v", req)
 			}
@@ -348,7 +349,7 @@ func TestHybrid(t *testing.T) {
 
 func TestPermissions(t *testing.T) {
 	t.Run("PM-01", func(t *testing.T) {
-		f := newFake(t, 1)
+		f := remotetest.NewFake(t, 1)
 		c := connect(t, quick(f))
 		texts := slices.Concat(slices.Repeat([]string{"refund refund"}, 300), slices.Repeat([]string{"refund for the kettle in the box"}, 5))
 		rows := slices.Concat(slices.Repeat([][]float32{{1, 0}}, 300), slices.Repeat([][]float32{{.6, .8}}, 5))
@@ -359,7 +360,7 @@ func TestPermissions(t *testing.T) {
 			return nil
 		}
 		x := opened(t, c, source("0000000000ee", 2, rows, texts, acl))
-		f.searches = nil // those of the check that the words are flushed
+		f.Searches = nil // those of the check that the words are flushed
 		filter := index.NewFilter(305)
 		for ord := range uint32(5) {
 			filter.Set(300 + ord)
@@ -373,17 +374,17 @@ func TestPermissions(t *testing.T) {
 				t.Errorf("%s: %v, %v, want ordinals 304 to 302", leg, got, err)
 			}
 		}
-		for _, req := range f.searches {
+		for _, req := range f.Searches {
 			if fl := req.Filters; fl == nil || fl.GetTarget().GetProperty() != "aclClass" && (len(fl.On) != 1 || fl.On[0] != "aclClass") { //nolint:staticcheck
 				t.Errorf("the filter is not one of permissions: %v", fl)
 			}
 		}
 	})
 	t.Run("nobody", func(t *testing.T) {
-		f := newFake(t, 1)
+		f := remotetest.NewFake(t, 1)
 		x := opened(t, connect(t, quick(f)), source("0000000000ef", 0, nil, []string{"refund"}, nil))
-		if got, err := x.SearchText(t.Context(), "refund", 3, index.NewFilter(1)); err != nil || len(got) != 0 || len(f.searches) > 0 {
-			t.Errorf("nothing admitted: %v, %v, %d requests, want none of either", got, err, len(f.searches))
+		if got, err := x.SearchText(t.Context(), "refund", 3, index.NewFilter(1)); err != nil || len(got) != 0 || len(f.Searches) > 0 {
+			t.Errorf("nothing admitted: %v, %v, %d requests, want none of either", got, err, len(f.Searches))
 		}
 	})
 }
@@ -395,13 +396,13 @@ func TestMembers(t *testing.T) {
 		degraded          bool
 	}{{1, 0, false}, {1, 1, true}, {2, 1, false}, {3, 1, false}, {3, 2, false}, {2, 2, true}} {
 		t.Run(fmt.Sprintf("replication=%d/down=%d", tt.replication, tt.down), func(t *testing.T) {
-			f := newFake(t, 3)
+			f := remotetest.NewFake(t, 3)
 			o := quick(f)
 			o.Replication = tt.replication
 			c := connect(t, o)
 			x := opened(t, c, source("0000000000f0", 0, nil, texts, nil))
 			for i := range tt.down {
-				f.setDown(i, true)
+				f.SetDown(i, true)
 			}
 			for range 6 { // whichever node comes first
 				got, err := x.SearchText(t.Context(), "copper", 50, nil)
@@ -417,7 +418,7 @@ func TestMembers(t *testing.T) {
 				t.Errorf("verify: %v, want an error %v", err, tt.degraded)
 			}
 			for i := range tt.down {
-				f.setDown(i, false)
+				f.SetDown(i, false)
 			}
 			if err := errors.Join(x.Complete(t.Context()), x.Verify(t.Context())); err != nil {
 				t.Errorf("all members back: %v", err)
@@ -425,26 +426,26 @@ func TestMembers(t *testing.T) {
 		})
 	}
 	t.Run("all down", func(t *testing.T) {
-		f := newFake(t, 2)
+		f := remotetest.NewFake(t, 2)
 		o := quick(f)
 		o.Tries = 2
 		x := opened(t, connect(t, o), source("0000000000f1", 0, nil, texts, nil))
-		f.setDown(0, true)
-		f.setDown(1, true)
+		f.SetDown(0, true)
+		f.SetDown(1, true)
 		if got, err := x.SearchText(t.Context(), "copper", 3, nil); !errors.Is(err, remote.ErrUnavailable) || got != nil {
 			t.Errorf("%v, %v, want ErrUnavailable", got, err)
 		}
 		if err := x.Complete(t.Context()); !errors.Is(err, remote.ErrDegraded) {
 			t.Errorf("complete: %v", err)
 		}
-		f.setDown(0, false)
-		f.setDown(1, false)
+		f.SetDown(0, false)
+		f.SetDown(1, false)
 	})
 }
 
 func TestTies(t *testing.T) {
-	f := newFake(t, 1)
-	f.maxResults = 20
+	f := remotetest.NewFake(t, 1)
+	f.MaxResults = 20
 	x := opened(t, connect(t, quick(f)), source("0000000000f2", 0, nil, slices.Repeat([]string{"copper"}, 50), nil))
 	if got, err := x.SearchText(t.Context(), "copper", 3, nil); err == nil || !strings.Contains(err.Error(), "QUERY_MAXIMUM_RESULTS") {
 		t.Errorf("ties beyond what the server returns: %v, %v, want an error that names the setting", got, err)

@@ -173,11 +173,25 @@ func (g *Gate) Sound(ctx context.Context, id string) error {
 }
 
 // Rollback makes the build live again, in the store and on the cluster, that was live before, or
-// the one named by to.
+// the one named by to. One that the cluster does not hold whole is refused before anything moves.
 func (g *Gate) Rollback(ctx context.Context, to string, r engine.Reason) (string, error) {
 	there, err := g.Cluster.Live(ctx)
 	if err != nil {
 		return "", err
+	}
+	if to == "" {
+		if to, err = g.Engine.PreviousLive(); err != nil {
+			return "", err
+		}
+	}
+	if to != "" { // else the store says that there is none
+		info, err := g.Engine.BuildInfo(to)
+		if err != nil {
+			return "", err
+		}
+		if err := g.Sound(ctx, info.ID); err != nil {
+			return "", fmt.Errorf("rollback to %s: nothing was changed: %w", info.ID, err)
+		}
 	}
 	id, err := g.Engine.Rollback(ctx, to, r)
 	if err != nil {

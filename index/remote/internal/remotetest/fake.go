@@ -1,4 +1,6 @@
-package remote_test
+// Package remotetest has the clusters that tests run against: one in memory that speaks as much of
+// the server's two interfaces as the adaptor uses, and nodes of the real server.
+package remotetest
 
 import (
 	"context"
@@ -28,46 +30,48 @@ import (
 	"github.com/seed792a4543/assay/index/remote"
 )
 
-// fake is a cluster in memory that speaks as much of the server's two interfaces as the adaptor
-// uses. It has the server's bad manners: hits tied at the cut come in no fixed order, a shard
-// without a live copy is left out of an answer without a word, batches fail object by object.
-type fake struct {
+// Fake is a cluster in memory. It has the server's bad manners: hits tied at the cut come in no
+// fixed order, a shard without a live copy is left out of an answer without a word, batches fail
+// object by object. Its fields may be used while it is locked, or while nothing is asked of it.
+type Fake struct {
 	nodes []*fakeNode
 
-	mu      sync.Mutex
-	classes map[string]*models.Class
-	objects map[string]map[string]*fakeObject // by collection and UUID
-	aliases map[string]string
+	sync.Mutex
+	Classes map[string]*models.Class
+	Objects map[string]map[string]*Object // by collection and UUID
+	Aliases map[string]string
 
-	// refuse is asked for every object written; an error is reported for that object alone.
-	refuse     func(uuid string) error
-	maxResults int
-	unflushed  int // searches for words to come that return the first written hits
-	writes     int // objects written, those that replaced one included
-	searches   []*pb.SearchRequest
+	// Refuse is asked for every object written; an error is reported for that object alone.
+	Refuse     func(uuid string) error
+	MaxResults int // of one search
+	Unflushed  int // searches for words to come that return the first written hits
+	Writes     int // objects written, those that replaced one included
+	Searches   []*pb.SearchRequest
 }
 
 type fakeNode struct {
 	pb.UnimplementedWeaviateServer
-	f    *fake
+	f    *Fake
 	name string
 	addr remote.Node
-	down bool // guarded by fake.mu
+	down bool // guarded by f
 }
 
-type fakeObject struct {
-	uuid   string
+// Object is one object of a collection.
+type Object struct {
+	UUID   string
 	vector []float32
-	props  map[string]any // string, float64, []string
+	Props  map[string]any // string, float64, []string
 	tf     map[string]int
 	length int // words
 }
 
-func newFake(t *testing.T, nodes int) *fake {
+// NewFake starts a cluster and ends it with the test.
+func NewFake(t testing.TB, nodes int) *Fake {
 	t.Helper()
-	f := &fake{
-		classes: map[string]*models.Class{}, objects: map[string]map[string]*fakeObject{}, aliases: map[string]string{},
-		maxResults: 100_000,
+	f := &Fake{
+		Classes: map[string]*models.Class{}, Objects: map[string]map[string]*Object{}, Aliases: map[string]string{},
+		MaxResults: 100_000,
 	}
 	for i := range nodes {
 		n := &fakeNode{f: f, name: fmt.Sprintf("node-%d", i)}
@@ -87,7 +91,8 @@ func newFake(t *testing.T, nodes int) *fake {
 	return f
 }
 
-func (f *fake) addresses() []remote.Node {
+// Nodes returns the addresses of all nodes.
+func (f *Fake) Nodes() []remote.Node {
 	var out []remote.Node
 	for _, n := range f.nodes {
 		out = append(out, n.addr)
@@ -95,14 +100,15 @@ func (f *fake) addresses() []remote.Node {
 	return out
 }
 
-func (f *fake) setDown(i int, down bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// SetDown makes node i answer nothing, or as before.
+func (f *Fake) SetDown(i int, down bool) {
+	f.Lock()
+	defer f.Unlock()
 	f.nodes[i].down = down
 }
 
-// reachable reports whether a node that is up holds a copy of an object. The caller holds mu.
-func (f *fake) reachable(class *models.Class, uuid string) bool {
+// reachable reports whether a node that is up holds a copy of an object. The caller holds the lock.
+func (f *Fake) reachable(class *models.Class, uuid string) bool {
 	h := fnv.New32a()
 	h.Write([]byte(uuid))
 	first := int(h.Sum32() % uint32(len(f.nodes)))
@@ -125,8 +131,8 @@ var aggregate = regexp.MustCompile(`Aggregate\s*\{\s*(\w+)\s*\{\s*meta\s*\{\s*co
 // ServeHTTP is the REST interface.
 func (n *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f := n.f
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Lock()
+	defer f.Unlock()
 	if n.down {
 		panic(http.ErrAbortHandler)
 	}
@@ -152,63 +158,63 @@ func (n *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(w, 200, out)
 	case path == "/schema" && r.Method == http.MethodGet:
 		var out models.Schema
-		for _, c := range slices.Sorted(maps.Keys(f.classes)) {
-			out.Classes = append(out.Classes, f.classes[c])
+		for _, c := range slices.Sorted(maps.Keys(f.Classes)) {
+			out.Classes = append(out.Classes, f.Classes[c])
 		}
 		reply(w, 200, out)
 	case path == "/schema" && r.Method == http.MethodPost:
 		var c models.Class
 		if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
 			fail(422, "%v", err)
-		} else if f.classes[c.Class] != nil {
+		} else if f.Classes[c.Class] != nil {
 			fail(422, "class name %s already exists", c.Class)
 		} else {
-			f.classes[c.Class], f.objects[c.Class] = &c, map[string]*fakeObject{}
+			f.Classes[c.Class], f.Objects[c.Class] = &c, map[string]*Object{}
 			reply(w, 200, c)
 		}
 	case strings.HasPrefix(path, "/schema/") && r.Method == http.MethodGet:
-		if c := f.classes[name]; c != nil {
+		if c := f.Classes[name]; c != nil {
 			reply(w, 200, c)
 		} else {
 			w.WriteHeader(404)
 		}
 	case strings.HasPrefix(path, "/schema/") && r.Method == http.MethodDelete:
-		delete(f.classes, name)
-		delete(f.objects, name)
+		delete(f.Classes, name)
+		delete(f.Objects, name)
 		w.WriteHeader(200)
 	case path == "/aliases" && r.Method == http.MethodPost:
 		var a models.Alias
-		if err := json.NewDecoder(r.Body).Decode(&a); err != nil || f.aliases[a.Alias] != "" || f.classes[a.Class] == nil {
+		if err := json.NewDecoder(r.Body).Decode(&a); err != nil || f.Aliases[a.Alias] != "" || f.Classes[a.Class] == nil {
 			fail(422, "alias %v: %v", a, err)
 		} else {
-			f.aliases[a.Alias] = a.Class
+			f.Aliases[a.Alias] = a.Class
 			reply(w, 200, a)
 		}
 	case strings.HasPrefix(path, "/aliases/"):
-		if f.aliases[name] == "" {
+		if f.Aliases[name] == "" {
 			fail(404, "no alias %s", name)
 			return
 		}
 		if r.Method == http.MethodPut {
 			var a models.Alias
-			if err := json.NewDecoder(r.Body).Decode(&a); err != nil || f.classes[a.Class] == nil {
+			if err := json.NewDecoder(r.Body).Decode(&a); err != nil || f.Classes[a.Class] == nil {
 				fail(422, "alias %v: %v", a, err)
 				return
 			}
-			f.aliases[name] = a.Class
+			f.Aliases[name] = a.Class
 		}
-		reply(w, 200, models.Alias{Alias: name, Class: f.aliases[name]})
+		reply(w, 200, models.Alias{Alias: name, Class: f.Aliases[name]})
 	case path == "/graphql":
 		var q struct{ Query string }
 		err := json.NewDecoder(r.Body).Decode(&q)
 		m := aggregate.FindStringSubmatch(q.Query)
-		if err != nil || m == nil || f.classes[m[1]] == nil {
+		if err != nil || m == nil || f.Classes[m[1]] == nil {
 			reply(w, 200, map[string]any{"errors": []map[string]string{{"message": "bad query " + q.Query}}})
 			return
 		}
 		count := 0
-		for uuid := range f.objects[m[1]] {
-			if f.reachable(f.classes[m[1]], uuid) {
+		for uuid := range f.Objects[m[1]] {
+			if f.reachable(f.Classes[m[1]], uuid) {
 				count++
 			}
 		}
@@ -223,36 +229,36 @@ func (n *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // BatchObjects writes objects, each by itself.
 func (n *fakeNode) BatchObjects(_ context.Context, req *pb.BatchObjectsRequest) (*pb.BatchObjectsReply, error) {
 	f := n.f
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Lock()
+	defer f.Unlock()
 	if n.down {
 		return nil, status.Error(codes.Unavailable, "node is down")
 	}
 	out := &pb.BatchObjectsReply{}
 	for i, o := range req.Objects {
 		err := func() error {
-			if f.refuse != nil {
-				if err := f.refuse(o.Uuid); err != nil {
+			if f.Refuse != nil {
+				if err := f.Refuse(o.Uuid); err != nil {
 					return err
 				}
 			}
-			if f.classes[o.Collection] == nil {
+			if f.Classes[o.Collection] == nil {
 				return errors.New("could not find class")
 			}
-			obj := &fakeObject{uuid: o.Uuid, vector: floats(o.VectorBytes), props: map[string]any{}}
+			obj := &Object{UUID: o.Uuid, vector: floats(o.VectorBytes), Props: map[string]any{}}
 			for k, v := range o.Properties.GetNonRefProperties().AsMap() {
-				obj.props[k] = v
+				obj.Props[k] = v
 			}
 			for _, p := range o.Properties.GetTextArrayProperties() {
-				obj.props[p.PropName] = p.Values
+				obj.Props[p.PropName] = p.Values
 			}
 			obj.tf = map[string]int{}
-			for _, t := range strings.Fields(obj.props["terms"].(string)) {
+			for _, t := range strings.Fields(obj.Props["terms"].(string)) {
 				obj.tf[t]++
 				obj.length++
 			}
-			f.objects[o.Collection][o.Uuid] = obj
-			f.writes++
+			f.Objects[o.Collection][o.Uuid] = obj
+			f.Writes++
 			return nil
 		}()
 		if err != nil {
@@ -273,32 +279,32 @@ func floats(b []byte) []float32 {
 // Search ranks by cosine distance or by BM25.
 func (n *fakeNode) Search(_ context.Context, req *pb.SearchRequest) (*pb.SearchReply, error) {
 	f := n.f
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.searches = append(f.searches, req)
+	f.Lock()
+	defer f.Unlock()
+	f.Searches = append(f.Searches, req)
 	name := req.Collection
-	if to, ok := f.aliases[name]; ok {
+	if to, ok := f.Aliases[name]; ok {
 		name = to
 	}
-	class := f.classes[name]
+	class := f.Classes[name]
 	switch {
 	case n.down:
 		return nil, status.Error(codes.Unavailable, "node is down")
 	case class == nil:
 		return nil, status.Error(codes.Unknown, "could not find class "+name+" in schema")
-	case int(req.Limit) > f.maxResults:
+	case int(req.Limit) > f.MaxResults:
 		return nil, status.Error(codes.Unknown, "query maximum results exceeded")
 	}
 	type scored struct {
-		o     *fakeObject
+		o     *Object
 		score float32
 	}
 	var all []scored
-	var score func(o *fakeObject) (float32, bool)
+	var score func(o *Object) (float32, bool)
 	switch {
 	case req.NearVector != nil:
 		q := floats(req.NearVector.Vectors[0].VectorBytes)
-		score = func(o *fakeObject) (float32, bool) {
+		score = func(o *Object) (float32, bool) {
 			var dot float32
 			for i, v := range o.vector {
 				dot += v * q[i]
@@ -309,19 +315,19 @@ func (n *fakeNode) Search(_ context.Context, req *pb.SearchRequest) (*pb.SearchR
 		if !utf8.ValidString(req.Bm25Search.Query) {
 			return nil, status.Error(codes.Internal, "invalid UTF-8")
 		}
-		if f.unflushed > 0 && int(req.Limit) < len(f.objects[name]) {
-			f.unflushed--
+		if f.Unflushed > 0 && int(req.Limit) < len(f.Objects[name]) {
+			f.Unflushed--
 			bad := &pb.SearchReply{}
 			for i := range req.Limit {
 				bad.Results = append(bad.Results, &pb.SearchResult{Metadata: &pb.MetadataResult{Score: 1e-6 * float32(i), ScorePresent: true}})
 			}
 			return bad, nil
 		}
-		score = f.bm25(class, f.objects[name], strings.Fields(req.Bm25Search.Query))
+		score = f.bm25(class, f.Objects[name], strings.Fields(req.Bm25Search.Query))
 	default:
 		return nil, status.Error(codes.Unimplemented, "neither vector nor text")
 	}
-	for uuid, o := range f.objects[name] { // in no fixed order
+	for uuid, o := range f.Objects[name] { // in no fixed order
 		ok, err := admits(req.Filters, o)
 		if err != nil {
 			return nil, status.Error(codes.Unknown, err.Error())
@@ -346,17 +352,17 @@ func (n *fakeNode) Search(_ context.Context, req *pb.SearchRequest) (*pb.SearchR
 	for _, s := range all[:min(int(req.Limit), len(all))] {
 		out.Results = append(out.Results, &pb.SearchResult{
 			Metadata: &pb.MetadataResult{
-				Id: s.o.uuid, Distance: 1 - s.score, DistancePresent: true, Score: s.score, ScorePresent: true,
+				Id: s.o.UUID, Distance: 1 - s.score, DistancePresent: true, Score: s.score, ScorePresent: true,
 			},
 			Properties: &pb.PropertiesResult{NonRefProps: &pb.Properties{Fields: map[string]*pb.Value{
-				"ord": {Kind: &pb.Value_IntValue{IntValue: int64(s.o.props["ord"].(float64))}},
+				"ord": {Kind: &pb.Value_IntValue{IntValue: int64(s.o.Props["ord"].(float64))}},
 			}}},
 		})
 	}
 	return out, nil
 }
 
-func (f *fake) bm25(class *models.Class, objects map[string]*fakeObject, query []string) func(*fakeObject) (float32, bool) {
+func (f *Fake) bm25(class *models.Class, objects map[string]*Object, query []string) func(*Object) (float32, bool) {
 	k1, b := float64(class.InvertedIndexConfig.Bm25.K1), float64(class.InvertedIndexConfig.Bm25.B)
 	query = slices.Compact(slices.Sorted(slices.Values(query)))
 	df, total := map[string]int{}, 0
@@ -369,7 +375,7 @@ func (f *fake) bm25(class *models.Class, objects map[string]*fakeObject, query [
 		}
 	}
 	n := float64(len(objects))
-	return func(o *fakeObject) (float32, bool) {
+	return func(o *Object) (float32, bool) {
 		tf := o.tf
 		var sum float64
 		hit := false
@@ -386,7 +392,7 @@ func (f *fake) bm25(class *models.Class, objects map[string]*fakeObject, query [
 	}
 }
 
-func admits(f *pb.Filters, o *fakeObject) (bool, error) {
+func admits(f *pb.Filters, o *Object) (bool, error) {
 	if f == nil {
 		return true, nil
 	}
@@ -402,7 +408,7 @@ func admits(f *pb.Filters, o *fakeObject) (bool, error) {
 	if prop == "" && len(f.On) == 1 { //nolint:staticcheck // what the client sends
 		prop = f.On[0] //nolint:staticcheck
 	}
-	have, ok := o.props[prop].(float64)
+	have, ok := o.Props[prop].(float64)
 	if !ok {
 		return false, fmt.Errorf("no such prop with name %q", prop)
 	}
