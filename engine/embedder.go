@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,7 +70,7 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 				}
 			}
 		}
-		model, err := embed.FitBuiltin(ctx, learn, builtinOptions(s, stats.Analyzer, analyzer.Terms))
+		model, err := e.fitBuiltin(ctx, learn, builtinOptions(s, stats.Analyzer, analyzer.Terms), s)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -118,6 +119,71 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 		rows[at[i]] = got[i]
 	}
 	return embedder, rows, err
+}
+
+// fitBuiltin returns the built-in model of a build: one fitted on texts or, with refit on drift, the
+// live build's as long as it will do.
+func (e *Engine) fitBuiltin(ctx context.Context, texts []string, o embed.BuiltinOptions, s Settings) (*embed.Builtin, error) {
+	if s.Embed.Refit == "drift" {
+		before, err := e.liveModel(s, o)
+		if err != nil {
+			e.o.Log.Warn("the live build's model cannot be used, a new one is fitted", "error", err.Error())
+		}
+		if before != nil {
+			model, drift, err := before.Refit(ctx, texts)
+			if err == nil {
+				e.o.Log.Info("built-in model", "kept", model == before, "texts", drift.Texts, "fitted_on", before.Texts(), "terms", drift.Tokens, "unknown", drift.Unknown)
+			}
+			return model, err
+		}
+	}
+	return embed.FitBuiltin(ctx, texts, o)
+}
+
+// liveModel returns the built-in model of the live build; nil, nil if no build is live or its
+// settings are others, as far as they decide what a model is made from.
+func (e *Engine) liveModel(s Settings, o embed.BuiltinOptions) (*embed.Builtin, error) {
+	id, err := e.pointer(liveName)
+	if err != nil || id == "" {
+		return nil, err
+	}
+	dir := e.buildDir(id)
+	m, err := index.ReadManifest(filepath.Join(dir, index.ManifestName))
+	if err != nil {
+		return nil, err
+	}
+	var then Settings
+	if err := json.Unmarshal(m.Settings, &then); err != nil {
+		return nil, fmt.Errorf("settings of build %s: %w", id, err)
+	}
+	if same, err := sameFit(s, then); err != nil || !same {
+		return nil, err
+	}
+	model, err := embed.OpenBuiltin(filepath.Join(dir, embedderFile), o)
+	if errors.Is(err, index.ErrEmbedder) { // another analyzer, which auto found for the texts of then
+		return nil, nil
+	}
+	if err == nil && (m.Embedder == nil || model.Fingerprint() != *m.Embedder) {
+		err = &index.CorruptError{File: filepath.Join(dir, embedderFile), Reason: "it is not the model that the manifest names"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return model, nil
+}
+
+// sameFit reports whether models made with the two settings can stand for each other.
+func sameFit(a, b Settings) (bool, error) {
+	var parts [2][]byte
+	for i, s := range []Settings{a, b} {
+		s = s.buildSettings()
+		s.Embed.Refit = ""
+		var err error
+		if parts[i], err = json.Marshal([]any{s.Chunk, s.Embed, s.Lexical}); err != nil {
+			return false, err
+		}
+	}
+	return bytes.Equal(parts[0], parts[1]), nil
 }
 
 // chunkError is the failure to embed one chunk's text.

@@ -74,6 +74,11 @@ type EmbedSettings struct {
 	QueriesKeys    string        `yaml:"queries_keys" json:"-"`            // precomputed: keys of queries in a .npy file
 	Missing        string        `yaml:"missing" json:"missing,omitempty"` // precomputed: error (default) or none
 	Seed           uint64        `yaml:"seed" json:"seed,omitempty"`       // of the built-in model's fit
+	// Refit says when the built-in model is fitted again: always (default), at every build, so that
+	// a build depends on its documents and settings alone; or drift, when the texts have moved too
+	// far from those the live build's model was fitted on. Until then that model is kept, and
+	// decides the build's id as well.
+	Refit string `yaml:"refit" json:"refit,omitempty"`
 	NoCache        bool          `yaml:"no_cache" json:"-"`
 }
 
@@ -108,6 +113,9 @@ func (s Settings) WithDefaults() Settings {
 	}
 	if s.Embed.Kind == "" {
 		s.Embed.Kind = "builtin"
+	}
+	if s.Embed.Refit == "always" {
+		s.Embed.Refit = "" // one spelling, since it is part of a build's id
 	}
 	if s.Answer.Kind == "" {
 		s.Answer.Kind = "extractive"
@@ -144,6 +152,18 @@ func (s Settings) Validate() error {
 		}
 	default:
 		errs = append(errs, badInput("embed.kind is %q: use builtin, openai, command, precomputed or none", s.Embed.Kind))
+	}
+	switch s.Embed.Refit {
+	case "", "always":
+	case "drift":
+		switch {
+		case s.Embed.Kind != "" && s.Embed.Kind != "builtin":
+			errs = append(errs, badInput("embed.refit drift is for embed.kind builtin: kind %s is not fitted", s.Embed.Kind))
+		case s.Lexical.Statistics == "per-label":
+			errs = append(errs, badInput("embed.refit drift and lexical.statistics per-label exclude each other: a kept model may know words of documents that not everyone may read any more"))
+		}
+	default:
+		errs = append(errs, badInput("embed.refit is %q: use always or drift", s.Embed.Refit))
 	}
 	switch s.Corpus.Invalid {
 	case "", "skip", "replace", "error":

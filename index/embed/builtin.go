@@ -123,6 +123,14 @@ func (b *Builtin) setRevision() {
 // Fitted reports whether a model was fitted; otherwise the word table serves alone.
 func (b *Builtin) Fitted() bool { return b.model != nil }
 
+// Texts returns the number of texts that the model was fitted on, 0 if none was fitted.
+func (b *Builtin) Texts() int {
+	if b.model == nil {
+		return 0
+	}
+	return b.model.texts
+}
+
 // Fingerprint implements index.Embedder. The revision is a digest of the fitted model and the
 // word table, so builds on different corpora have different fingerprints.
 func (b *Builtin) Fingerprint() index.Fingerprint {
