@@ -78,8 +78,8 @@ type EmbedSettings struct {
 	// a build depends on its documents and settings alone; or drift, when the texts have moved too
 	// far from those the live build's model was fitted on. Until then that model is kept, and
 	// decides the build's id as well.
-	Refit string `yaml:"refit" json:"refit,omitempty"`
-	NoCache        bool          `yaml:"no_cache" json:"-"`
+	Refit   string `yaml:"refit" json:"refit,omitempty"`
+	NoCache bool   `yaml:"no_cache" json:"-"`
 }
 
 // AnswerSettings choose the answerer of ask, answers and serve. They are not part of a build.
