@@ -95,7 +95,9 @@ func (e *Engine) answerFrom(ctx context.Context, r *reader, q AskQuery) (*AskRes
 			return d >= 0 && r.docVisible(d, q.As)
 		},
 	})
+	stop := clock(ctx)(StageAnswer)
 	a, err := answerer.Answer(ctx, answer.Request{Question: prepared.Text, Passages: passages, Seed: q.Seed, Stream: q.Stream})
+	stop()
 	if err != nil {
 		return nil, fmt.Errorf("answer: %w", err)
 	}

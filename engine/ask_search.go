@@ -79,26 +79,9 @@ func (e *Engine) searched(ctx context.Context, r *reader, q Query, s AnswerSetti
 		resp, err = v.search(ctx, q, degrade)
 		return resp, usage, err
 	}
-	texts := []string{q.Text}
-	if s.Rewrite {
-		text, reply, err := chat.Rewrite(ctx, q.Text)
-		addUsage(&usage, reply.Usage)
-		if err != nil {
-			return nil, usage, fmt.Errorf("rewrite the question: %w", err)
-		}
-		texts[0] = text
-	}
-	if s.Queries > 0 {
-		more, reply, err := chat.Queries(ctx, q.Text, s.Queries)
-		addUsage(&usage, reply.Usage)
-		if err != nil {
-			return nil, usage, fmt.Errorf("word the question anew: %w", err)
-		}
-		for _, text := range more[1:] { // the first is the question itself
-			if !slices.Contains(texts, text) {
-				texts = append(texts, text)
-			}
-		}
+	texts, usage, err := wordings(ctx, chat, q.Text, s)
+	if err != nil {
+		return nil, usage, err
 	}
 	lists := make([]*Response, len(texts))
 	for i, text := range texts {
@@ -122,6 +105,33 @@ func (e *Engine) searched(ctx context.Context, r *reader, q Query, s AnswerSetti
 		}
 	}
 	return resp, usage, nil
+}
+
+// wordings are the texts to search for in place of a question, by the model's leave: at least one.
+func wordings(ctx context.Context, chat *answer.Chat, question string, s AnswerSettings) (texts []string, usage answer.Usage, err error) {
+	defer clock(ctx)(StageRewrite)()
+	texts = []string{question}
+	if s.Rewrite {
+		text, reply, err := chat.Rewrite(ctx, question)
+		addUsage(&usage, reply.Usage)
+		if err != nil {
+			return nil, usage, fmt.Errorf("rewrite the question: %w", err)
+		}
+		texts[0] = text
+	}
+	if s.Queries > 0 {
+		more, reply, err := chat.Queries(ctx, question, s.Queries)
+		addUsage(&usage, reply.Usage)
+		if err != nil {
+			return nil, usage, fmt.Errorf("word the question anew: %w", err)
+		}
+		for _, text := range more[1:] { // the first is the question itself
+			if !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return texts, usage, nil
 }
 
 func addUsage(to *answer.Usage, u answer.Usage) {

@@ -134,7 +134,7 @@ type Engine struct {
 // none yet is not, but then Search returns ErrNoLive.
 func Open(dir string, o Options) (*Engine, error) {
 	o = o.withDefaults()
-	e := &Engine{store: store{dir: dir, fsys: o.fsys}, o: o}
+	e := &Engine{store: store{dir: dir, fsys: o.fsys, filterUse: &hitCounter{}}, o: o}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return nil, badInput("store %s is a file: name a folder", dir)
 	} else if err != nil && !index.IsMissing(err) {
@@ -434,7 +434,7 @@ func OpenStore(dir string, o Options) (*Engine, error) {
 	} else if err != nil && !index.IsMissing(err) {
 		return nil, err
 	}
-	return &Engine{store: store{dir: dir, fsys: o.fsys}, o: o}, nil
+	return &Engine{store: store{dir: dir, fsys: o.fsys, filterUse: &hitCounter{}}, o: o}, nil
 }
 
 // LiveID returns the id that LIVE names, "" if no build is live. Unlike Live it opens nothing.

@@ -47,6 +47,7 @@ type reader struct {
 	embedder index.Embedder // nil in mode lexical
 	external *External      // nil: the build's own files answer
 	unuse    func() error
+	use      *hitCounter // of filters
 
 	mu      sync.Mutex
 	users   int
@@ -62,7 +63,7 @@ func (s *store) openReader(id string, o Options) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{id: id, dir: s.buildDir(id), unuse: unuse, filters: map[string]*index.Filter{}}
+	r := &reader{id: id, dir: s.buildDir(id), unuse: unuse, use: s.filterUse, filters: map[string]*index.Filter{}}
 	if err = r.openFiles(o); err == nil {
 		err = r.openModel(o)
 	}
@@ -122,7 +123,7 @@ func (r *reader) openModel(o Options) (err error) {
 	if fp == nil {
 		return nil
 	}
-	if r.embedder, err = openEmbedder(r.dir, r.settings, r.lexical, o); err != nil {
+	if r.embedder, err = openEmbedder(r.dir, *fp, r.settings, r.lexical, o); err != nil {
 		return missingIsCorrupt(err)
 	}
 	if have := r.embedder.Fingerprint(); have != *fp {
@@ -321,6 +322,7 @@ func (r *reader) filter(as []string) *index.Filter {
 	r.mu.Lock()
 	f, ok := r.filters[key]
 	r.mu.Unlock()
+	r.use.count(ok)
 	if ok {
 		return f
 	}
@@ -474,6 +476,8 @@ func (r *reader) prepare(q Query) (Query, error) {
 
 // search runs a prepared query.
 func (v *view) search(ctx context.Context, q Query, degrade bool) (*Response, error) {
+	begin := clock(ctx)
+	defer begin(StageSearch)()
 	resp := &Response{Build: v.r.id, Query: q.Text, Mode: q.Mode, Weights: weights(v.r.settings.Hybrid, q.Mode)}
 	fused, err := v.ranked(ctx, q, degrade, resp)
 	if err != nil {
@@ -485,6 +489,7 @@ func (v *view) search(ctx context.Context, q Query, degrade bool) (*Response, er
 	if len(fused) > q.K {
 		fused = fused[:q.K]
 	}
+	defer begin(StageRead)()
 	resp.Hits = make([]index.Hit, len(fused))
 	components := make([]index.Component, 0, 2*len(fused))
 	visible := func(doc int) bool { return v.r.docVisible(doc, q.As) }
@@ -521,18 +526,23 @@ func (v *view) ranked(ctx context.Context, q Query, degrade bool, resp *Response
 	}
 	var vec, lex []index.Candidate
 	var noVector bool
+	begin := clock(ctx)
 	vector := func() (err error) {
+		stop := begin(StageEmbed)
 		row, err := v.embed(ctx, q.Text, f)
+		stop()
 		if err != nil {
 			return err
 		}
 		if noVector = row == nil; noVector {
 			return nil
 		}
+		defer begin(StageVector)()
 		vec, err = v.vector(ctx, row, s.Depth, f)
 		return err
 	}
 	text := func() (err error) {
+		defer begin(StageLexical)()
 		lex, err = v.text(ctx, q.Text, s.Depth, f)
 		return err
 	}
@@ -583,5 +593,8 @@ func (v *view) ranked(ctx context.Context, q Query, degrade bool, resp *Response
 		}
 		resp.Notes = append(resp.Notes, why+": lexical results are empty")
 	}
-	return v.rerank(ctx, q, hybrid.Fuse(vec, lex, s))
+	stop := begin(StageFuse)
+	fused := hybrid.Fuse(vec, lex, s)
+	stop()
+	return v.rerank(ctx, q, fused)
 }

@@ -82,9 +82,10 @@ type reorderer func(ctx context.Context, query string, head []hybrid.Fused) ([]h
 // rerank applies the build's reranker to a fused list.
 func (v *view) rerank(ctx context.Context, q Query, fused []hybrid.Fused) ([]hybrid.Fused, error) {
 	s := v.r.settings.Rerank
-	if len(fused) == 0 {
+	if len(fused) == 0 || s.Kind == "" {
 		return fused, nil
 	}
+	defer clock(ctx)(StageRerank)()
 	switch s.Kind {
 	case RerankMMR:
 		head, err := hybrid.MMR(fused[:min(s.Depth, len(fused))], 0, *s.Lambda, v.similarity())

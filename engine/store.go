@@ -62,8 +62,9 @@ var buildIDPattern = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
 // store is the folder of DESIGN.
 type store struct {
-	dir  string
-	fsys *disk.FS
+	dir       string
+	fsys      *disk.FS
+	filterUse *hitCounter // of the permission filters of all readers; nil where none searches
 }
 
 func (s *store) path(names ...string) string {

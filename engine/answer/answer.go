@@ -20,8 +20,9 @@ type Request struct {
 	Question string    // as the user asked it
 	Passages []Passage // in the order shown
 	Seed     int64     // for models that take one; repeats of a question differ in it
-	// Stream, if set, is handed the answer's text as it arrives; only answerers that stream
-	// call it, from one goroutine. The returned Answer counts, not the pieces.
+	// Stream, if set, is handed the answer's text as it arrives, from one goroutine and before
+	// Answer returns; an answerer need not call it. The returned Answer counts: its text mostly
+	// begins with the pieces joined, but a call that was repeated may have come out differently.
 	Stream func(piece string)
 }
 

@@ -127,7 +127,12 @@ func (c *Chat) format() string {
 // Answer implements Answerer.
 func (c *Chat) Answer(ctx context.Context, r Request) (Answer, error) {
 	system, user := c.o.Prompts.messages(r)
-	reply, err := c.Complete(ctx, Completion{System: system, User: user, Seed: r.Seed, Schema: answerSchema, Stream: r.Stream})
+	in := Completion{System: system, User: user, Seed: r.Seed, Schema: answerSchema}
+	if r.Stream != nil {
+		pieces := textStream{out: r.Stream}
+		in.Stream, in.Again = pieces.write, pieces.again
+	}
+	reply, err := c.Complete(ctx, in)
 	if err != nil {
 		if r.ID != "" {
 			err = fmt.Errorf("question %s: %w", r.ID, err)
@@ -150,9 +155,10 @@ var answerSchema = json.RawMessage(`{"type":"object","additionalProperties":fals
 // Completion is one exchange with the model.
 type Completion struct {
 	System, User string
-	Seed         int64           // added to the options'
-	Schema       json.RawMessage // JSON schema of the reply; nil asks for text
-	Stream       func(piece string)
+	Seed         int64              // added to the options'
+	Schema       json.RawMessage    // JSON schema of the reply; nil asks for text
+	Stream       func(piece string) // is handed the reply as it arrives, if the options ask for that
+	Again        func()             // is told before a repeated call, whose pieces begin anew; may be nil
 }
 
 // Reply is what came back of a Completion.
@@ -174,6 +180,9 @@ func (c *Chat) Complete(ctx context.Context, in Completion) (Reply, error) {
 	wait := c.o.Wait
 	for try := 0; ; try++ {
 		usage.Requests++
+		if in.Again != nil && usage.Requests > 1 {
+			in.Again()
+		}
 		var err error
 		reply, err = c.try(ctx, in, plain)
 		usage.PromptTokens += reply.Usage.PromptTokens

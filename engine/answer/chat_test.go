@@ -223,12 +223,27 @@ func TestChatStream(t *testing.T) {
 		return `{"model":"tiny","choices":[{"delta":{"content":` + string(data) + `}}]}`
 	}
 	stream := func(o *answer.ChatOptions) { o.Stream, o.Retries = true, -1 }
-	s := serve(t, events(piece("7 days "), piece("[1]"), `{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}`, "[DONE]"))
+	s := serve(t, events(piece(`{"answer": "7 days`), piece(" "), piece(`[1]", "refused`), piece(`": false}`), `{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}`, "[DONE]"))
 	r := request("x")
 	var got []string
 	r.Stream = func(p string) { got = append(got, p) }
 	a, err := chat(t, s, stream).Answer(t.Context(), r)
-	if err != nil || a.Text != "7 days [1]" || !slices.Equal(got, []string{"7 days ", "[1]"}) || a.Usage.CompletionTokens != 2 {
+	if err != nil || a.Text != "7 days [1]" || !slices.Equal(got, []string{"7 days", " [1]"}) || a.Usage.CompletionTokens != 2 {
+		t.Errorf("got %+v, pieces %q, %v", a, got, err)
+	}
+	// A reply that breaks off is asked for again; what was passed on is not passed on twice.
+	var calls int
+	broken, whole := events(piece(`{"answer": "7 da`)), events(piece(`{"answer": "7 days`), piece(`"}`), "[DONE]")
+	s = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if calls++; calls == 1 {
+			broken(w, r)
+			return
+		}
+		whole(w, r)
+	})
+	got = nil
+	a, err = chat(t, s, func(o *answer.ChatOptions) { o.Stream, o.Wait = true, time.Millisecond }).Answer(t.Context(), r)
+	if err != nil || a.Text != "7 days" || !slices.Equal(got, []string{"7 da", "ys"}) {
 		t.Errorf("got %+v, pieces %q, %v", a, got, err)
 	}
 	for name, script := range map[string]http.HandlerFunc{

@@ -26,6 +26,10 @@ type ExtractiveOptions struct {
 	// Similarity says in [0,1] how close two words (not stems) are in meaning; nil compares
 	// spelling alone. WordSimilarity is one.
 	Similarity func(a, b string) float64
+	// Rarity says in [0,1] how rare a word (not a stem) is in the language, whatever the corpus:
+	// a word that the pages happen not to use, such as "leave", is not what a question is about.
+	// nil takes every word for a rare one. WordRarity is one.
+	Rarity func(word string) float64
 	// Sentences is the most units (sentences, list items, table rows) of an answer; 0 means 4.
 	Sentences int
 	// Runes is the length at which no further unit is added; 0 means 600.
@@ -91,11 +95,15 @@ func (e *Extractive) Answer(ctx context.Context, r Request) (Answer, error) {
 	a.Confidence = confidence(s.mass, s.covered)
 	if len(s.whole.units) == 0 || a.Confidence < *e.o.Threshold {
 		a.Refused, a.Text = true, e.o.Refusal
-		a.Raw = a.Text
-		return a, nil
+	} else {
+		a.Text, a.Citations = e.write(r, e.choose(s))
 	}
-	a.Text, a.Citations = e.write(r, e.choose(s))
 	a.Raw = a.Text
+	if r.Stream != nil {
+		for unit := range strings.Lines(a.Text) {
+			r.Stream(unit)
+		}
+	}
 	return a, nil
 }
 
@@ -233,7 +241,11 @@ func (e *Extractive) terms(r Request, texts []string) []term {
 			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 				v = e.o.Unseen
 			}
-			out = append(out, term{w, stem, min(v, e.o.Unseen)})
+			v = min(v, e.o.Unseen)
+			if e.o.Rarity != nil {
+				v *= 1 - e.w.common*(1-e.o.Rarity(w))
+			}
+			out = append(out, term{w, stem, v})
 		}
 	}
 	return out

@@ -72,9 +72,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, c Caller) error 
 	if err != nil {
 		return err
 	}
-	stop := s.metrics.time("search")
 	resp, err := s.e.Query(r.Context(), q)
-	stop()
 	if err != nil {
 		return err
 	}
@@ -89,17 +87,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, c Caller) error 
 	if err != nil {
 		return err
 	}
-	res, err := s.ask(r, q)
+	res, err := s.ask(r, q, nil)
 	if err != nil {
 		return err
 	}
 	return s.write(w, NewAnswerBody(res))
 }
 
-func (s *Server) ask(r *http.Request, q engine.Query) (*engine.AskResult, error) {
-	stop := s.metrics.time("answer")
-	res, err := s.e.Ask(r.Context(), engine.AskQuery{Query: q})
-	stop()
+// ask has a question answered; stream, if not nil, is handed the text as it comes.
+func (s *Server) ask(r *http.Request, q engine.Query, stream func(piece string)) (*engine.AskResult, error) {
+	res, err := s.e.Ask(r.Context(), engine.AskQuery{Query: q, Stream: stream})
 	if err != nil {
 		return nil, err
 	}

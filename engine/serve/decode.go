@@ -33,7 +33,12 @@ func readObject(r *http.Request, known ...string) (object, error) {
 func readBody(r *http.Request) ([]byte, error) {
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
 		// A form of another site can send every type but this one without asking first.
-		return nil, &Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_type", Message: "the body must be JSON: send `Content-Type: application/json`"}
+		sent := "the request has no Content-Type"
+		if h := r.Header.Get("Content-Type"); h != "" {
+			sent = "it came as " + strconv.QuoteToASCII(clip(h))
+		}
+		return nil, &Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_type",
+			Message: "the body must be sent as JSON, " + sent + ": add the header `Content-Type: application/json` (curl: -H 'Content-Type: application/json', or --json in place of -d)"}
 	}
 	data, err := io.ReadAll(r.Body)
 	switch {
@@ -170,6 +175,14 @@ func (o object) integer(name string, lo, hi, def int) (int, error) {
 		return 0, outOfRange(name, lo, hi, "%s is %d", name, n)
 	}
 	return n, nil
+}
+
+// boolean returns a field that is true or false, false if it is absent.
+func (o object) boolean(name string) (v bool, err error) {
+	if o.has(name) && json.Unmarshal(o[name], &v) != nil {
+		return false, invalid(name, "%s is %s: it must be true or false", name, kind(o[name]))
+	}
+	return v, nil
 }
 
 // oneOf returns a string field that is one of the values, "" if it is absent.

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/seed792a4543/assay/engine"
 )
 
 func loopbackHost(host string) bool {
@@ -87,6 +89,7 @@ type request struct {
 	build    string
 	query    string
 	err      error
+	failed   int // status of a failure after the first byte was sent; 0: none
 }
 
 // guard wraps the whole server: identity of the request, checks of Host and Origin, limits, log
@@ -140,6 +143,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 func (s *Server) finish(r *http.Request, req *request, out *statusWriter, d time.Duration) {
 	if out.status == 0 {
 		out.status = http.StatusOK
+	}
+	if req.failed != 0 {
+		out.status = req.failed
 	}
 	s.metrics.request(req.endpoint, out.status, d)
 	attrs := []any{"request", req.id, "method", r.Method, "endpoint", req.endpoint, "status", out.status,
@@ -204,12 +210,17 @@ func (s *Server) endpoint(rt route) http.Handler {
 		if rt.path == "/v1/answer" || rt.path == "/v1/chat/completions" || rt.path == "/v1/promote" {
 			timeout = s.o.AnswerTimeout
 		}
-		ctx, cancel := context.WithTimeout(WithCaller(r.Context(), c), timeout)
+		ctx, cancel := context.WithTimeout(s.context(r, c), timeout)
 		defer cancel()
 		if err := rt.handle(w, r.WithContext(ctx), c); err != nil {
 			s.fail(w, r, Describe(err), err)
 		}
 	})
+}
+
+// context is that of a request of c: what it searches and answers is measured.
+func (s *Server) context(r *http.Request, c Caller) context.Context {
+	return engine.WithStages(WithCaller(r.Context(), c), s.metrics.stage)
 }
 
 // mounted wraps a handler that is not of this package.
@@ -230,7 +241,7 @@ func (s *Server) mounted(path string, h http.Handler) http.Handler {
 			return
 		}
 		req.caller = c.Name
-		ctx, cancel := context.WithTimeout(WithCaller(r.Context(), c), s.o.AnswerTimeout)
+		ctx, cancel := context.WithTimeout(s.context(r, c), s.o.AnswerTimeout)
 		defer cancel()
 		protected.ServeHTTP(w, r.WithContext(ctx))
 	})
@@ -267,7 +278,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, e *Error, cause er
 // write encodes v whole before anything is sent, so that what cannot be encoded is an error
 // with its own status and not half a body behind a 200.
 func (s *Server) write(w http.ResponseWriter, v any) error {
-	defer s.metrics.time("encode")()
+	start := time.Now()
+	defer func() { s.metrics.stage("encode", time.Since(start)) }()
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	if err := enc.Encode(v); err != nil {

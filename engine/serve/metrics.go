@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/seed792a4543/assay/engine"
 )
 
 // metrics counts what the server does. They are written in the text format that Prometheus
@@ -61,14 +63,11 @@ func (m *metrics) request(endpoint string, status int, d time.Duration) {
 	observe(m.latency, endpoint, d)
 }
 
-// time starts a stage; the function it returns ends it.
-func (m *metrics) time(stage string) (stop func()) {
-	start := time.Now()
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		observe(m.stages, stage, time.Since(start))
-	}
+// stage notes how long a stage of a request took.
+func (m *metrics) stage(name string, d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	observe(m.stages, name, d)
 }
 
 func (m *metrics) refusal() {
@@ -78,7 +77,7 @@ func (m *metrics) refusal() {
 }
 
 // text returns everything in the exposition format, in a fixed order.
-func (m *metrics) text(build string, inFlight int) []byte {
+func (m *metrics) text(build string, inFlight int, caches []engine.CacheUse) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if build != m.build {
@@ -105,8 +104,16 @@ func (m *metrics) text(build string, inFlight int) []byte {
 	fmt.Fprintf(&b, "assay_errors_total %d\n", failed)
 	head("assay_request_duration_seconds", "histogram", "Time to answer a request, by endpoint.")
 	histograms(&b, "assay_request_duration_seconds", "endpoint", m.latency)
-	head("assay_stage_duration_seconds", "histogram", "Time spent in a stage of a request: search, answer (with its search), encode.")
+	head("assay_stage_duration_seconds", "histogram", "Time of a stage of a request, at every door: embed (the query's vector), vector, lexical, fuse, rerank, read, and search as their whole; rewrite and answer (the answerer alone); encode.")
 	histograms(&b, "assay_stage_duration_seconds", "stage", m.stages)
+	head("assay_cache_hits_total", "counter", "Times that a cache had what was asked of it: permissions, the sets of chunks that callers may see; embeddings, the vectors of queries.")
+	for _, c := range caches {
+		fmt.Fprintf(&b, "assay_cache_hits_total{cache=%q} %d\n", c.Name, c.Hits)
+	}
+	head("assay_cache_misses_total", "counter", "Times that it had not.")
+	for _, c := range caches {
+		fmt.Fprintf(&b, "assay_cache_misses_total{cache=%q} %d\n", c.Name, c.Misses)
+	}
 	head("assay_refused_answers_total", "counter", "Answers that said the documents hold none.")
 	fmt.Fprintf(&b, "assay_refused_answers_total %d\n", m.refusals)
 	head("assay_requests_in_flight", "gauge", "Requests at work now.")
@@ -142,6 +149,6 @@ func histograms(b *bytes.Buffer, name, label string, m map[string]*histogram) {
 }
 
 func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request, _ Caller) error {
-	send(w, http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", s.metrics.text(s.e.Live(), len(s.slots)))
+	send(w, http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", s.metrics.text(s.e.Live(), len(s.slots), s.e.Caches()))
 	return nil
 }

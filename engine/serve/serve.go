@@ -35,6 +35,7 @@ type Engine interface {
 	Read(build string, as []string, all bool) (*engine.Reading, error)
 	Labels() ([]string, error)
 	Live() string
+	Caches() []engine.CacheUse
 }
 
 // Options of a Server. The zero value serves on loopback without tokens to callers that hold no

@@ -71,6 +71,7 @@ func Set(t testing.TB) *golden.Set {
 	if err != nil {
 		t.Fatal(err)
 	}
+	set.Path = "" // there is no file for a ledger to stand beside
 	return set
 }
 
