@@ -31,7 +31,11 @@ type BuiltinOptions struct {
 	// Tokenizer names Tokenize. It is stored with the model, and OpenBuiltin refuses a model
 	// made with another.
 	Tokenizer string
-	Seed      uint64 // of the random range finder
+	// Fold spells a lower-case word without diacritics. It is asked for words that the English
+	// table lacks, so that "café" is "cafe"; nil looks words up as they stand. Give it for English
+	// texts only: "für" is no fur, and "hàng" hangs nothing. A model made with it opens with it.
+	Fold func(word string) string
+	Seed uint64 // of the random range finder
 	// Dimensions of the fitted model; 0 means 128. A corpus of lower rank gives fewer.
 	Dimensions int
 	// MinTexts is the number of texts below which nothing is fitted and the word table
@@ -183,7 +187,7 @@ func (b *Builtin) vectorOf(text string, choose func(terms []string) []string) []
 		haveL = haveL && scaleTo(l, 1)
 	}
 	if b.useWords {
-		w, haveW = words.Sum(text)
+		w, haveW = words.SumFolded(text, b.o.Fold)
 		haveW = haveW && scaleTo(w, 1)
 	}
 	switch {

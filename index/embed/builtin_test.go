@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -38,6 +39,56 @@ func TestBuiltinWordsAlone(t *testing.T) {
 	}
 	if rows[3] != nil || rows[4] != nil {
 		t.Errorf("stop words and unknown words have vectors: %v, %v", rows[3] != nil, rows[4] != nil)
+	}
+}
+
+// TestBuiltinFold: "café" is a word of the English table where the texts are English.
+func TestBuiltinFold(t *testing.T) {
+	ctx := context.Background()
+	fold := func(w string) string { return strings.NewReplacer("é", "e", "ü", "u").Replace(w) }
+	row := func(b *Builtin, text string) []float32 {
+		t.Helper()
+		rows, err := b.Embed(ctx, []string{text}, index.KindQuery)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows[0]
+	}
+	for _, n := range []int{3, 120} {
+		b, err := FitBuiltin(ctx, sampleTexts(n), BuiltinOptions{Dimensions: 8, Fold: fold})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := row(b, "Café"); got == nil || gocmp.Diff(row(b, "cafe"), got) != "" {
+			t.Errorf("%d texts: café is not cafe: %v", n, got)
+		}
+		plain, err := FitBuiltin(ctx, sampleTexts(n), BuiltinOptions{Dimensions: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := row(plain, "für"); got != nil {
+			t.Errorf("%d texts: für has a vector although nothing says that the texts are English", n)
+		}
+		if plain.Fingerprint() == b.Fingerprint() {
+			t.Errorf("%d texts: the fingerprint does not tell", n)
+		}
+		path := filepath.Join(t.TempDir(), "model")
+		if err := b.Save(nil, path); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenBuiltin(path, BuiltinOptions{}); !errors.Is(err, index.ErrEmbedder) {
+			t.Errorf("opened without folding: %v, want ErrEmbedder", err)
+		}
+		opened, err := OpenBuiltin(path, BuiltinOptions{Fold: fold})
+		if err != nil || opened.Fingerprint() != b.Fingerprint() || row(opened, "café") == nil {
+			t.Errorf("opened: %v", err)
+		}
+		if err := plain.Save(nil, path); err != nil {
+			t.Fatal(err)
+		}
+		if opened, err = OpenBuiltin(path, BuiltinOptions{Fold: fold}); err != nil || row(opened, "café") != nil {
+			t.Errorf("a model made without folding folds: %v", err)
+		}
 	}
 }
 

@@ -120,6 +120,17 @@ func (c *Cache) Stats() CacheStats {
 	return c.stats
 }
 
+// sent returns the fingerprint as far as the vector of one text depends on it: how over-long texts
+// are treated matters to those alone.
+func (c *Cache) sent(f index.Fingerprint, text string, kind index.Kind) index.Fingerprint {
+	if e, ok := c.inner.(interface {
+		TooLong(text string, kind index.Kind) bool
+	}); ok && !e.TooLong(text, kind) {
+		f.Input = ""
+	}
+	return f
+}
+
 // key hashes everything a vector depends on.
 func key(f index.Fingerprint, kind index.Kind, text string) cacheKey {
 	h := sha256.New()
@@ -140,7 +151,7 @@ func (c *Cache) Embed(ctx context.Context, texts []string, kind index.Kind) ([][
 	rows, have := make([][]float32, len(texts)), make([]bool, len(texts))
 	keys := make([]cacheKey, len(texts))
 	for i, t := range texts {
-		keys[i] = key(f, kind, t)
+		keys[i] = key(c.sent(f, t, kind), kind, t)
 	}
 	c.lookup(keys, f.Dimension, rows, have)
 	if c.o.Recheck {

@@ -21,6 +21,7 @@ const (
 
 	flagLatent = 1 << 0
 	flagWords  = 1 << 1
+	flagFold   = 1 << 2
 )
 
 // Save writes the embedder to path: one file with a checksum, the same bytes for the same
@@ -33,7 +34,8 @@ func (b *Builtin) Save(fsys *disk.FS, path string) error {
 }
 
 // OpenBuiltin reads a file written by Save. o.Tokenize must be the function the model was
-// fitted with; if o.Tokenizer names another, the error is index.ErrEmbedder. Damage is
+// fitted with; if o.Tokenizer names another, the error is index.ErrEmbedder, as it is if the model
+// was fitted with Fold and o has none. Damage is
 // index.ErrCorrupt, a file of another version (or another kind) index.ErrFormat.
 func OpenBuiltin(path string, o BuiltinOptions) (*Builtin, error) {
 	if err := o.Validate(); err != nil {
@@ -63,6 +65,9 @@ func (b *Builtin) encode() []byte {
 	}
 	if b.useWords {
 		flags |= flagWords
+		if b.o.Fold != nil {
+			flags |= flagFold
+		}
 	}
 	w.WriteString(modelMagic)
 	put(uint32(modelFormat))
@@ -119,7 +124,7 @@ func decodeBuiltin(name string, data []byte, o BuiltinOptions) (*Builtin, error)
 		return corrupt("%v", r.err)
 	}
 	switch {
-	case flags&^(flagLatent|flagWords) != 0 || flags == 0:
+	case flags&^(flagLatent|flagWords|flagFold) != 0 || flags&(flagLatent|flagWords) == 0 || flags&(flagWords|flagFold) == flagFold:
 		return corrupt("unknown flags %#x", flags)
 	case (flags&flagLatent != 0) != (m.dims > 0 && terms > 0):
 		return corrupt("%d dimensions and %d terms with flags %#x", m.dims, terms, flags)
@@ -137,6 +142,12 @@ func decodeBuiltin(name string, data []byte, o BuiltinOptions) (*Builtin, error)
 		return nil, fmt.Errorf("%s: made with tokenizer %q, opened with %q: rebuild with `assay build`: %w", name, tokenizer, o.Tokenizer, index.ErrEmbedder)
 	}
 	o.Tokenizer = tokenizer
+	switch {
+	case flags&flagFold == 0:
+		o.Fold = nil
+	case o.Fold == nil:
+		return nil, fmt.Errorf("%s: made with words spelt without diacritics, opened without: rebuild with `assay build`: %w", name, index.ErrEmbedder)
+	}
 	m.terms = make([]string, terms)
 	for i := range m.terms {
 		m.terms[i] = r.str()

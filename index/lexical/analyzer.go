@@ -253,7 +253,7 @@ func (a *Analyzer) forms(word string) forms {
 	}
 	f := forms{term: cut(a.stem(w))}
 	if a.fold {
-		folded := fold(w)
+		folded := Fold(w)
 		if a.lang.normalise != nil {
 			folded = a.lang.normalise(folded)
 		}

@@ -177,7 +177,7 @@ func TestTerms(t *testing.T) {
 		}
 		for _, w := range []string{strings.Repeat("a", 5000), strings.Repeat("é", 5000), strings.Repeat("a1", 3000)} {
 			for _, term := range a.Terms(w) {
-				if len(term) > maxTermBytes || !strings.HasPrefix(w, term[:8]) && !strings.HasPrefix(fold(w), term[:8]) {
+				if len(term) > maxTermBytes || !strings.HasPrefix(w, term[:8]) && !strings.HasPrefix(Fold(w), term[:8]) {
 					t.Errorf("%.10s…: term of %d bytes", w, len(term))
 				}
 			}

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold returns a lower-case word without diacritics. Only Latin and Greek letters lose their
+// Fold returns a lower-case word without diacritics. Only Latin and Greek letters lose their
 // marks: in other scripts a mark makes another letter (か and が, и and й). The letters that
 // Unicode does not decompose are written as readers type them (đ as d, ß as ss).
-func fold(word string) string {
+func Fold(word string) string {
 	ascii := true
 	for i := range len(word) {
 		if word[i] >= utf8.RuneSelf {

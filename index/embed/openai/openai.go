@@ -58,8 +58,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("openai embedder: dimensions %d, dimension %d: must be 0 to 65536", o.Dimensions, o.Dimension)
 	case o.Dimensions > 0 && o.Dimension > 0 && o.Dimensions != o.Dimension:
 		return fmt.Errorf("openai embedder: asks for %d dimensions but expects %d: set one of dimensions and dimension", o.Dimensions, o.Dimension)
-	case o.Batch < 0 || o.BatchTokens < 0 || o.Concurrency < 0 || o.Tries < 0 || o.MaxTokens < 0 || o.MaxWait < 0:
-		return errors.New("openai embedder: batch, batch_tokens, concurrency, tries, max_tokens and max_wait must not be negative")
+	case o.Batch < 0 || o.BatchTokens < 0 || o.Concurrency < 0 || o.Tries < 0 || o.MaxTokens < 0 || o.ProbeTokens < 0 || o.MaxWait < 0:
+		return errors.New("openai embedder: batch, batch_tokens, concurrency, tries, max_tokens, probe_tokens and max_wait must not be negative")
 	}
 	switch o.OverLong {
 	case "", "split", "truncate", "refuse":
@@ -163,9 +163,39 @@ func (e *Embedder) Fingerprint() index.Fingerprint {
 	f := index.Fingerprint{Kind: "openai", Model: e.o.Model, Revision: e.revision, Dimension: e.dim,
 		DocumentPrefix: e.o.DocumentPrefix, QueryPrefix: e.o.QueryPrefix}
 	if e.max > 0 {
-		f.Input = fmt.Sprintf("%s at %d estimated tokens", e.o.OverLong, e.max)
+		f.Input = fmt.Sprintf(inputFormat, e.o.OverLong, e.max)
 	}
 	return f
+}
+
+// inputFormat is how Fingerprint.Input is written: what is done with over-long texts, and from where.
+const inputFormat = "%s at %d estimated tokens"
+
+// InputLimit returns the limit in estimated tokens that a fingerprint of this package names, 0 if
+// it names none. It is what MaxTokens must be for an embedder to be the same without a probe.
+func InputLimit(f index.Fingerprint) int {
+	var overLong string
+	var limit int
+	if _, err := fmt.Sscanf(f.Input, inputFormat, &overLong, &limit); err != nil {
+		return 0
+	}
+	return max(limit, 0)
+}
+
+// TooLong reports whether text, with the prefix of its kind, is longer than the limit that was set
+// or that the probe found, and is therefore treated as OverLong says.
+func (e *Embedder) TooLong(text string, kind index.Kind) bool {
+	e.mu.Lock()
+	limit := e.max
+	e.mu.Unlock()
+	return limit > 0 && EstimateTokens(e.prefix(kind)+text) > limit
+}
+
+func (e *Embedder) prefix(kind index.Kind) string {
+	if kind == index.KindQuery {
+		return e.o.QueryPrefix
+	}
+	return e.o.DocumentPrefix
 }
 
 // Prepare asks for what the fingerprint needs and the options do not say: the digest of an
@@ -292,10 +322,7 @@ func relocate(err error, texts []string) error {
 
 // plan returns the distinct inputs for texts and, for each text, which of them it consists of.
 func (e *Embedder) plan(texts []string, kind index.Kind) ([]*input, [][]int, error) {
-	prefix := e.o.DocumentPrefix
-	if kind == index.KindQuery {
-		prefix = e.o.QueryPrefix
-	}
+	prefix := e.prefix(kind)
 	e.mu.Lock()
 	limit := e.max
 	e.mu.Unlock()

@@ -45,6 +45,9 @@ type Options struct {
 	OverLong string
 	// ProbeWindow makes Prepare find the length at which the server cuts its input.
 	ProbeWindow bool
+	// ProbeTokens is how far the probe looks: the estimated tokens of the longest text there is;
+	// 0 means 32768. A window that is larger is no limit.
+	ProbeTokens int
 
 	// SkipBad leaves texts that the server cannot embed without a vector and lists them in
 	// Stats, instead of failing. A request that fails as a whole is still an error.

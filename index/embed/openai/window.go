@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,14 +36,15 @@ func (w Window) Limit() int {
 }
 
 const (
-	maxWindow = 32768 // longest probe, in words
+	maxWindow = 32768 // longest probe, in words, unless Options.ProbeTokens says
+	minWindow = 64    // shortest probe
 	tailWords = 8     // in which two probes differ
 )
 
 // MeasureWindow finds the length at which the server cuts or refuses its input. It sends pairs
-// of texts that differ only in their last words, doubling their length up to 32,768 words and
-// then halving the interval to within 1/64: if the vectors are the same, the end was not
-// read. Some 15 requests are made.
+// of texts that differ only in their last words, doubling their length up to Options.ProbeTokens
+// and then halving the interval to within 1/64: if the vectors are the same, the end was not
+// read. Some 15 requests are made, fewer if nothing is cut.
 func (e *Embedder) MeasureWindow(ctx context.Context) (Window, error) {
 	var w Window
 	read := func(n int) (bool, error) {
@@ -58,8 +60,9 @@ func (e *Embedder) MeasureWindow(ctx context.Context) (Window, error) {
 		}
 		return ok, err
 	}
-	high := 64
-	for ; high <= maxWindow; high *= 2 {
+	longest := max(min(cmp.Or(e.o.ProbeTokens, maxWindow), maxWindow), minWindow)
+	high := minWindow
+	for {
 		ok, err := read(high)
 		if err != nil {
 			return Window{}, err
@@ -67,9 +70,10 @@ func (e *Embedder) MeasureWindow(ctx context.Context) (Window, error) {
 		if !ok {
 			break
 		}
-	}
-	if high > maxWindow {
-		return w, nil
+		if high == longest {
+			return w, nil
+		}
+		high = min(2*high, longest)
 	}
 	if w.Words == 0 && w.Refuses {
 		return Window{}, fmt.Errorf("embedding server %s refuses even a text of %d words: check model %s", e.url, high, e.o.Model)

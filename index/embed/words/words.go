@@ -43,6 +43,13 @@ var rows = sync.OnceValue(func() map[string]int32 {
 // Len returns the number of words.
 func Len() int { return len(vectors) / rowSize }
 
+// Rank returns the place of a word, which must be in lower case, among the words by how often
+// they are used, from 0, and whether the table holds it.
+func Rank(word string) (rank int, ok bool) {
+	r, ok := rows()[word]
+	return int(r), ok
+}
+
 // Add adds the vector of word, which must be in lower case, to dst, which must be Dim long,
 // and reports whether the table holds a vector other than zero for it: unknown words and
 // English stop words add nothing.
@@ -77,9 +84,16 @@ func Tokens(text string) []string {
 
 // Sum returns the sum of the vectors of text's words, and whether any of them is known. The
 // words count as often as they occur. The sum is not scaled.
-func Sum(text string) (sum []float64, known bool) {
+func Sum(text string) (sum []float64, known bool) { return SumFolded(text, nil) }
+
+// SumFolded is Sum, but a word that the table lacks, which holds no letter with a mark, is looked up
+// as fold spells it. nil folds nothing.
+func SumFolded(text string, fold func(word string) string) (sum []float64, known bool) {
 	sum = make([]float64, Dim)
 	for _, w := range Tokens(text) {
+		if _, ok := rows()[w]; !ok && fold != nil {
+			w = fold(w)
+		}
 		if Add(sum, w) {
 			known = true
 		}
