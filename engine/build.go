@@ -324,6 +324,7 @@ func (e *Engine) writeVectors(ctx context.Context, tmp string, m *index.Manifest
 			m.Counts.WithoutVector++
 		}
 	}
+	m.Warnings = append(m.Warnings, overlong(embedder, texts, s.Embed.Overlong)...)
 	unknown := 0
 	for i, row := range rows {
 		if row == nil && chunks[i].Body != "" {

@@ -20,8 +20,10 @@ import (
 // cachePath is where embeddings are kept, shared by the builds of a store.
 func (s *store) cachePath() string { return s.path("cache", "embeddings") }
 
-// externalEmbedder makes the embedder that the settings name, other than the built-in one.
-func externalEmbedder(s Settings, o Options) (index.Embedder, error) {
+// externalEmbedder makes the embedder that the settings name, other than the built-in one. A server
+// is asked where it cuts its input, up to probe estimated tokens, unless that is 0 or the settings
+// hold a limit.
+func externalEmbedder(s Settings, o Options, probe int) (index.Embedder, error) {
 	e := s.Embed
 	switch e.Kind {
 	case "openai":
@@ -30,6 +32,7 @@ func externalEmbedder(s Settings, o Options) (index.Embedder, error) {
 			DocumentPrefix: e.DocumentPrefix, QueryPrefix: e.QueryPrefix,
 			Dimensions: e.Dimensions, Batch: e.Batch, Concurrency: e.Concurrency,
 			Timeout: e.Timeout, Tries: e.Tries, MaxTokens: e.MaxTokens, OverLong: e.Overlong,
+			ProbeWindow: probe > 0, ProbeTokens: probe,
 			Client: o.HTTP, Getenv: o.Getenv, Log: o.Log,
 			Progress: func(p openai.Progress) {
 				o.Progress(Progress{Stage: "embed", Done: p.Done, Total: p.Total})
@@ -49,8 +52,12 @@ func externalEmbedder(s Settings, o Options) (index.Embedder, error) {
 	return nil, badInput("embed.kind is %q: use builtin, openai, command, precomputed or none", e.Kind)
 }
 
-func builtinOptions(s Settings, analyzer string, terms func(string) []string) embed.BuiltinOptions {
-	return embed.BuiltinOptions{Tokenize: terms, Tokenizer: analyzer, Seed: s.Embed.Seed, Dimensions: s.Embed.Dimensions}
+func builtinOptions(s Settings, stats lexical.Stats, terms func(string) []string) embed.BuiltinOptions {
+	o := embed.BuiltinOptions{Tokenize: terms, Tokenizer: stats.Analyzer, Seed: s.Embed.Seed, Dimensions: s.Embed.Dimensions}
+	if fold := stats.Settings.Fold; stats.Analyzer == "en" && fold != nil && *fold {
+		o.Fold = lexical.Fold
+	}
+	return o
 }
 
 // embedAll returns the embedder of a build and the vector of each text. A model that is fitted
@@ -70,7 +77,7 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 				}
 			}
 		}
-		model, err := e.fitBuiltin(ctx, learn, builtinOptions(s, stats.Analyzer, analyzer.Terms), s)
+		model, err := e.fitBuiltin(ctx, learn, builtinOptions(s, stats, analyzer.Terms), s)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -83,7 +90,7 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 	embedder := e.o.Embedder
 	if embedder == nil {
 		var err error
-		if embedder, err = externalEmbedder(given, e.o); err != nil {
+		if embedder, err = externalEmbedder(given, e.o, longest(texts, given.Embed.DocumentPrefix)); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -119,6 +126,39 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 		rows[at[i]] = got[i]
 	}
 	return embedder, rows, err
+}
+
+// longest returns the estimated tokens of the longest of texts with the prefix before it.
+func longest(texts []string, prefix string) int {
+	n := 0
+	for _, text := range texts {
+		n = max(n, openai.EstimateTokens(prefix+text))
+	}
+	return n
+}
+
+// overlong warns of texts that are longer than the embedder reads. It counts them whether or not
+// their vectors come from the cache, since builds do not depend on that.
+func overlong(embedder index.Embedder, texts []string, kind string) []string {
+	e, ok := embedder.(*embed.OpenAI)
+	if !ok {
+		return nil
+	}
+	n := 0
+	for _, text := range texts {
+		if strings.TrimSpace(text) != "" && e.TooLong(text, index.KindDocument) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	done := "split, and their vectors are the averages of those of their parts"
+	if kind == "truncate" {
+		done = "cut: what stands beyond can be found by words only"
+	}
+	return []string{fmt.Sprintf("%d of %d chunks are longer than the %d estimated tokens that the embedding model reads and were %s: use smaller chunks",
+		n, len(texts), openai.InputLimit(e.Fingerprint()), done)}
 }
 
 // fitBuiltin returns the built-in model of a build: one fitted on texts or, with refit on drift, the
@@ -194,13 +234,14 @@ type chunkError struct {
 
 func (e *chunkError) Unwrap() error { return e.error }
 
-// openEmbedder makes the embedder that queries of an opened build need.
-func openEmbedder(dir string, s Settings, lex *lexical.Index, o Options) (index.Embedder, error) {
+// openEmbedder makes the embedder that queries of an opened build need, whose embedder had the
+// fingerprint fp.
+func openEmbedder(dir string, fp index.Fingerprint, s Settings, lex *lexical.Index, o Options) (index.Embedder, error) {
 	if o.Embedder != nil {
 		return o.Embedder, nil
 	}
 	if s.Embed.Kind == "builtin" {
-		return embed.OpenBuiltin(filepath.Join(dir, embedderFile), builtinOptions(s, lex.Stats().Analyzer, lex.Terms))
+		return embed.OpenBuiltin(filepath.Join(dir, embedderFile), builtinOptions(s, lex.Stats(), lex.Terms))
 	}
 	if o.Embed != nil && o.Embed.Kind == s.Embed.Kind {
 		if o.ownEmbedder {
@@ -209,7 +250,10 @@ func openEmbedder(dir string, s Settings, lex *lexical.Index, o Options) (index.
 			s.Embed = *o.Embed
 		}
 	}
-	embedder, err := externalEmbedder(s, o)
+	if s.Embed.MaxTokens == 0 {
+		s.Embed.MaxTokens = openai.InputLimit(fp) // as the probe found it at the build
+	}
+	embedder, err := externalEmbedder(s, o, 0)
 	if err != nil {
 		return nil, err
 	}
