@@ -26,10 +26,6 @@ type ExtractiveOptions struct {
 	// Similarity says in [0,1] how close two words (not stems) are in meaning; nil compares
 	// spelling alone. WordSimilarity is one.
 	Similarity func(a, b string) float64
-	// Rarity says in [0,1] how rare a word (not a stem) is in the language, whatever the corpus:
-	// a word that the pages happen not to use, such as "leave", is not what a question is about.
-	// nil takes every word for a rare one. WordRarity is one.
-	Rarity func(word string) float64
 	// Sentences is the most units (sentences, list items, table rows) of an answer; 0 means 4.
 	Sentences int
 	// Runes is the length at which no further unit is added; 0 means 600.
@@ -241,11 +237,7 @@ func (e *Extractive) terms(r Request, texts []string) []term {
 			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 				v = e.o.Unseen
 			}
-			v = min(v, e.o.Unseen)
-			if e.o.Rarity != nil {
-				v *= 1 - e.w.common*(1-e.o.Rarity(w))
-			}
-			out = append(out, term{w, stem, v})
+			out = append(out, term{w, stem, min(v, e.o.Unseen)})
 		}
 	}
 	return out
