@@ -43,13 +43,6 @@ var rows = sync.OnceValue(func() map[string]int32 {
 // Len returns the number of words.
 func Len() int { return len(vectors) / rowSize }
 
-// Rank returns the place of a word, which must be in lower case, among the words by how often
-// they are used, from 0, and whether the table holds it.
-func Rank(word string) (rank int, ok bool) {
-	r, ok := rows()[word]
-	return int(r), ok
-}
-
 // Add adds the vector of word, which must be in lower case, to dst, which must be Dim long,
 // and reports whether the table holds a vector other than zero for it: unknown words and
 // English stop words add nothing.
