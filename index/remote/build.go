@@ -208,7 +208,7 @@ func (c *Cluster) describe(ctx context.Context, build string) (*meta, error) {
 	err := c.do(ctx, "collection "+c.Collection(build), func(ctx context.Context, client *weaviate.Client) error {
 		class, err := client.Schema().ClassGetter().WithClassName(c.Collection(build)).Do(ctx)
 		if missing(err) {
-			return fmt.Errorf("%w: %s: build it there with `assay-remote build`: %w", ErrNoCollection, build, errAnswer)
+			return fmt.Errorf("%w: %s: build it there with `assay-remote build`", ErrNoCollection, build)
 		}
 		if err != nil {
 			return err
@@ -216,7 +216,7 @@ func (c *Cluster) describe(ctx context.Context, build string) (*meta, error) {
 		m = new(meta)
 		dec := json.NewDecoder(bytes.NewReader([]byte(class.Description)))
 		if err := dec.Decode(m); err != nil || m.Schema != metaSchema || m.Build != build {
-			return fmt.Errorf("%w: collection %s was not made by this program, or by another version of it: %w", ErrMismatch, class.Class, errAnswer)
+			return fmt.Errorf("%w: collection %s was not made by this program, or by another version of it", ErrMismatch, class.Class)
 		}
 		return nil
 	})

@@ -138,7 +138,7 @@ func final(err error) bool {
 			return unknownIsFinal(s.Message())
 		}
 	}
-	return errors.Is(err, errAnswer)
+	return errors.Is(err, errAnswer) || errors.Is(err, ErrNoCollection) || errors.Is(err, ErrMismatch)
 }
 
 // errAnswer marks an answer that was understood and is wrong.

@@ -9,14 +9,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"os/signal"
-	"os/user"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -30,6 +28,7 @@ import (
 	"github.com/seed792a4543/assay/index"
 	"github.com/seed792a4543/assay/index/remote"
 	"github.com/seed792a4543/assay/index/remote/gate"
+	"github.com/seed792a4543/assay/internal/command"
 )
 
 type cli struct {
@@ -63,15 +62,6 @@ type app struct {
 	cli            *cli
 }
 
-type exitError struct {
-	code int
-	msg  string
-}
-
-func (e *exitError) Error() string { return e.msg }
-
-func usage(format string, args ...any) error { return &exitError{2, fmt.Sprintf(format, args...)} }
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -85,12 +75,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	parser, err := kong.New(c,
 		kong.Name("assay-remote"),
 		kong.Description("The gate of assay in front of a Weaviate cluster."),
-		kong.UsageOnError(), kong.Writers(stdout, stderr),
+		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(helped(code)) }),
 	)
 	if err != nil {
 		fmt.Fprintln(stderr, "assay-remote:", err)
-		return 1
+		return command.Failed
 	}
 	defer func() {
 		switch p := recover().(type) {
@@ -101,33 +91,34 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 			panic(p)
 		}
 	}()
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
 	kctx, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(stderr, "assay-remote: %v: see `assay-remote --help`\n", err)
-		return 2
-	}
-	err = kctx.Run(&app{ctx: ctx, stdout: stdout, stderr: stderr, cli: c})
-	if err == nil {
-		return 0
-	}
-	var exit *exitError
-	if errors.As(err, &exit) {
-		if exit.msg != "" {
-			fmt.Fprintln(stderr, "assay-remote:", exit.msg)
+		err = command.Usage("%v: see `assay-remote --help`", err)
+	} else {
+		if c.Store == "" { // an empty ASSAY_STORE
+			c.Store = ".assay"
 		}
-		return exit.code
+		err = kctx.Run(&app{ctx: ctx, stdout: stdout, stderr: stderr, cli: c})
 	}
-	fmt.Fprintln(stderr, "assay-remote:", err)
+	return command.Finish(stderr, "assay-remote", err, exitCode)
+}
+
+// exitCode is the exit code of a failed command.
+func exitCode(err error) int {
+	var path *fs.PathError
 	switch {
-	case errors.Is(err, engine.ErrInput), errors.Is(err, engine.ErrNoBuild), errors.Is(err, fs.ErrNotExist),
+	case errors.Is(err, engine.ErrInput), errors.Is(err, engine.ErrNoBuild), errors.As(err, &path) && errors.Is(err, fs.ErrNotExist),
 		errors.Is(err, remote.ErrNoCollection), errors.Is(err, remote.ErrMismatch):
-		return 2
+		return command.BadUsage
 	case errors.Is(err, engine.ErrNotAccepted):
-		return 3
+		return command.Rejected
 	case errors.Is(err, engine.ErrInvalid):
-		return 5
+		return command.Invalid
 	}
-	return 1
+	return command.Failed
 }
 
 // open opens the store in front of the cluster.
@@ -138,7 +129,7 @@ func (a *app) open() (*gate.Gate, engine.Settings, *settings, error) {
 	case err == nil:
 		s = loaded
 	case !errors.Is(err, fs.ErrNotExist) || a.cli.Config != "assay.yaml":
-		return nil, s, nil, usage("%v", err)
+		return nil, s, nil, command.Usage("%v", err)
 	}
 	data, err := os.ReadFile(a.cli.Cluster)
 	if err != nil {
@@ -146,14 +137,14 @@ func (a *app) open() (*gate.Gate, engine.Settings, *settings, error) {
 	}
 	cs := &settings{}
 	if err := yaml.UnmarshalWithOptions(data, cs, yaml.Strict()); err != nil {
-		return nil, s, nil, usage("%s:%s", a.cli.Cluster, strings.TrimSpace(yaml.FormatError(err, false, true)))
+		return nil, s, nil, command.Usage("%s:%s", a.cli.Cluster, strings.TrimSpace(yaml.FormatError(err, false, true)))
 	}
 	if cs.Degraded != "" && cs.Degraded != "refuse" && cs.Degraded != "mark" {
-		return nil, s, nil, usage("%s: degraded is %q: use refuse or mark", a.cli.Cluster, cs.Degraded)
+		return nil, s, nil, command.Usage("%s: degraded is %q: use refuse or mark", a.cli.Cluster, cs.Degraded)
 	}
 	if cs.KeyEnv != "" {
 		if cs.Key = os.Getenv(cs.KeyEnv); cs.Key == "" {
-			return nil, s, nil, usage("%s: key_env: environment variable %s is not set", a.cli.Cluster, cs.KeyEnv)
+			return nil, s, nil, command.Usage("%s: key_env: environment variable %s is not set", a.cli.Cluster, cs.KeyEnv)
 		}
 	}
 	if !a.cli.Quiet {
@@ -166,20 +157,15 @@ func (a *app) open() (*gate.Gate, engine.Settings, *settings, error) {
 	}
 	cluster, err := remote.Connect(cs.Options)
 	if err != nil {
-		return nil, s, nil, usage("%s: %v", a.cli.Cluster, err)
+		return nil, s, nil, command.Usage("%s: %v", a.cli.Cluster, err)
 	}
 	o := engine.Options{Getenv: os.Getenv, Embed: &s.Embed, Degrade: cs.Degraded == "mark"}
 	g, err := gate.Open(a.ctx, a.cli.Store, cluster, o)
 	return g, s, cs, err
 }
 
-func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, args...) }
-
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+func (a *app) printf(format string, args ...any) {
+	fmt.Fprint(a.stdout, command.Shown(fmt.Sprintf(format, args...)))
 }
 
 // with opens the gate, runs f and closes it.
@@ -189,16 +175,6 @@ func (a *app) with(f func(g *gate.Gate, s engine.Settings) error) error {
 		return err
 	}
 	return errors.Join(f(g, s), g.Close())
-}
-
-func who(name string) string {
-	if name != "" {
-		return name
-	}
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return ""
 }
 
 type buildCmd struct {
@@ -216,7 +192,7 @@ func (c *buildCmd) Run(a *app) error {
 			return err
 		}
 		if a.cli.JSON {
-			return a.printJSON(struct {
+			return command.WriteJSON(a.stdout, struct {
 				Schema  string `json:"schema"`
 				Build   string `json:"build"`
 				Chunks  int    `json:"chunks"`
@@ -251,7 +227,7 @@ func (c *evalCmd) Run(a *app) error {
 		}
 		set, err := golden.Load(path)
 		if err != nil {
-			return usage("%v", err)
+			return command.Usage("%v", err)
 		}
 		id, err := g.Engine.DefaultBuild(c.Build)
 		if err != nil {
@@ -263,13 +239,13 @@ func (c *evalCmd) Run(a *app) error {
 		}
 		val, err := g.Validate(a.ctx, id, set, policy, engine.ValidateOptions{
 			EvalOptions: engine.EvalOptions{Split: c.Split, AllowInCorpus: s.Corpus.AllowGolden},
-			NoSelfTest:  c.NoSelfTest, Who: who(""), Questions: a.cli.JSON,
+			NoSelfTest:  c.NoSelfTest, Who: command.Who(""), Questions: a.cli.JSON,
 		})
 		if err != nil {
 			return err
 		}
 		if a.cli.JSON {
-			err = a.printJSON(struct {
+			err = command.WriteJSON(a.stdout, struct {
 				Schema   string            `json:"schema"`
 				Settings map[string]string `json:"settings"`
 				Run      string            `json:"run"`
@@ -277,13 +253,13 @@ func (c *evalCmd) Run(a *app) error {
 				Eval     any               `json:"evaluation"`
 			}{"assay.remote.eval/v1", val.Record.Settings, val.Run, val.Verdict, val.Candidate.Evaluation})
 		} else {
-			a.printf("on the cluster: %s index, %s shards, replication %s\n",
+			a.printf("on the cluster: %s index, shards %s, replication %s\n",
 				val.Record.Settings["external.index"], val.Record.Settings["external.shards"], val.Record.Settings["external.replication"])
 			err = report.Text(a.stdout, report.Data{Verdict: val.Verdict, Evaluation: val.Candidate.Evaluation, Golden: set})
 		}
 		if err == nil {
 			if code := val.Verdict.ExitCode(); code != 0 {
-				return &exitError{code: code}
+				return &command.Exit{Code: code}
 			}
 		}
 		return err
@@ -303,7 +279,7 @@ func (c *promoteCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		changed, err := g.Promote(a.ctx, id, engine.PromoteOptions{Override: c.Override, Reason: engine.Reason{Who: who(c.Who), Why: c.Why}})
+		changed, err := g.Promote(a.ctx, id, engine.PromoteOptions{Override: c.Override, Reason: engine.Reason{Who: command.Who(c.Who), Why: c.Why}})
 		if err != nil {
 			return err
 		}
@@ -313,7 +289,7 @@ func (c *promoteCmd) Run(a *app) error {
 
 func (a *app) printLive(g *gate.Gate, id string, changed bool) error {
 	if a.cli.JSON {
-		return a.printJSON(struct {
+		return command.WriteJSON(a.stdout, struct {
 			Schema  string `json:"schema"`
 			Live    string `json:"live"`
 			Alias   string `json:"alias"`
@@ -332,7 +308,7 @@ type rollbackCmd struct {
 
 func (c *rollbackCmd) Run(a *app) error {
 	return a.with(func(g *gate.Gate, _ engine.Settings) error {
-		id, err := g.Rollback(a.ctx, c.To, engine.Reason{Who: who(c.Who), Why: c.Why})
+		id, err := g.Rollback(a.ctx, c.To, engine.Reason{Who: command.Who(c.Who), Why: c.Why})
 		if err != nil {
 			return err
 		}
@@ -348,20 +324,23 @@ type searchCmd struct {
 }
 
 func (c *searchCmd) Run(a *app) error {
+	if c.K < 1 {
+		return command.Usage("-k is %d: it must be at least 1", c.K)
+	}
 	return a.with(func(g *gate.Gate, _ engine.Settings) error {
 		resp, err := g.Engine.Query(a.ctx, engine.Query{Text: strings.Join(c.Query, " "), K: c.K, As: c.As, Mode: c.Mode})
 		if err != nil {
 			return err
 		}
 		for _, n := range resp.Notes {
-			fmt.Fprintln(a.stderr, "note:", n)
+			fmt.Fprintln(a.stderr, command.Shown("note: "+n))
 		}
 		if a.cli.JSON {
 			hits := resp.Hits
 			if hits == nil {
 				hits = []index.Hit{}
 			}
-			return a.printJSON(struct {
+			return command.WriteJSON(a.stdout, struct {
 				Schema   string      `json:"schema"`
 				Build    string      `json:"build"`
 				Query    string      `json:"query"`
@@ -370,7 +349,10 @@ func (c *searchCmd) Run(a *app) error {
 			}{"assay.search/v1", resp.Build, resp.Query, resp.Degraded, hits})
 		}
 		for _, h := range resp.Hits {
-			a.printf("%2d  %.4f  %s  %s\n", h.Rank, h.Score, h.Chunk, h.Section)
+			a.printf("%2d  %.4f  %s\n", h.Rank, h.Score, command.OneLine(string(h.Chunk)+"  "+h.Section, 120))
+		}
+		if len(resp.Hits) == 0 {
+			a.printf("no hits\n")
 		}
 		return nil
 	})
@@ -406,7 +388,7 @@ func (c *statusCmd) Run(a *app) error {
 			fault = strings.TrimPrefix(fault+"; the store's live build is "+here+": `assay-remote promote` completes an interrupted promotion; a build promoted by assay alone needs `assay-remote build` and `eval` first", "; ")
 		}
 		if a.cli.JSON {
-			err = a.printJSON(struct {
+			err = command.WriteJSON(a.stdout, struct {
 				Schema  string          `json:"schema"`
 				Members []remote.Member `json:"members"`
 				Builds  []string        `json:"builds"`
@@ -426,7 +408,7 @@ func (c *statusCmd) Run(a *app) error {
 			}
 		}
 		if err == nil && fault != "" {
-			return &exitError{1, fault}
+			return &command.Exit{Code: command.Failed, Message: fault}
 		}
 		return err
 	})
