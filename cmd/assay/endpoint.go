@@ -113,12 +113,17 @@ func (c *endpointCmd) Run(a *app) error {
 }
 
 // writeRun keeps a run; a file that is there is replaced at once or not at all.
-func writeRun(path string, run *evalkit.Run) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".run-*.tmp")
+func writeRun(path string, run *evalkit.Run) error {
+	return replaceFile(path, func(f *os.File) error { return evalkit.WriteRun(f, run) })
+}
+
+// replaceFile puts a file in the place of another at once or not at all. It is for its owner's eyes.
+func replaceFile(path string, write func(f *os.File) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".assay-*.tmp")
 	if err != nil {
 		return err
 	}
-	err = evalkit.WriteRun(f, run)
+	err = write(f)
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}

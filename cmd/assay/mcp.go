@@ -35,9 +35,6 @@ func (c *mcpCmd) Run(a *app) error {
 		if c.HTTP == "" || len(c.As) > 0 || c.AllLabels {
 			return usageError("--tokens goes with --http and without --as or --all-labels")
 		}
-		if auth.Tokens, err = serve.LoadTokens(c.Tokens); err != nil {
-			return usageError("tokens: %v", err)
-		}
 		auth.Local = nil
 	}
 	if c.HTTP != "" && c.Tokens == "" && !serve.Loopback(c.HTTP) {
@@ -51,10 +48,14 @@ func (c *mcpCmd) Run(a *app) error {
 		err = mcp.Stdio(a.ctx, e, caller, io.NopCloser(a.stdin), nopCloser{a.stdout}, mcp.Options{Log: log})
 		return errors.Join(err, e.Close())
 	}
+	who, err := admission(a.ctx, c.Tokens, auth, log)
+	if err != nil {
+		return errors.Join(err, e.Close())
+	}
 	l, err := net.Listen("tcp", c.HTTP)
 	if err == nil {
 		a.warnf("serving MCP at http://%s/mcp\n", l.Addr())
-		err = serve.New(e, serve.Options{Auth: serve.NewAuth(auth), Log: log, MCP: mcp.Handler(e, mcp.Options{Log: log})}).Serve(a.ctx, l)
+		err = serve.New(e, serve.Options{Auth: who, Log: log, MCP: mcp.Handler(e, mcp.Options{Log: log})}).Serve(a.ctx, l)
 	}
 	return errors.Join(err, e.Close())
 }

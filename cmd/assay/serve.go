@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/seed792a4543/assay/engine"
@@ -55,11 +58,6 @@ func (c *serveRunCmd) Run(a *app) error {
 		if len(c.As) > 0 || c.AllLabels {
 			return usageError("--as and --all-labels are for callers without a token, and with --tokens there are none: give the labels to the tokens")
 		}
-		tokens, err := serve.LoadTokens(c.Tokens)
-		if err != nil {
-			return usageError("tokens: %v", err)
-		}
-		auth.Tokens = tokens
 	} else {
 		if !serve.Loopback(c.Addr) {
 			return usageError("--addr %s can be reached from other machines: that needs --tokens FILE (make one with `assay serve token NAME --tokens FILE`)", c.Addr)
@@ -89,12 +87,41 @@ func (c *serveRunCmd) Run(a *app) error {
 	return errors.Join(c.serve(a, e, s, auth, log), e.Close())
 }
 
+// admission makes the Auth of a server: by the tokens file, if there is one, which is read again
+// when it changes and when the process is told to by SIGHUP.
+func admission(ctx context.Context, file string, o serve.AuthOptions, log *slog.Logger) (*serve.Auth, error) {
+	if file == "" {
+		return serve.NewAuth(o), nil
+	}
+	auth, err := serve.OpenAuth(file, o, log)
+	if err != nil {
+		return nil, usageError("tokens: %v", err)
+	}
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	go func() {
+		defer signal.Stop(hup)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hup:
+				_ = auth.Reload() // what is wrong is logged
+			}
+		}
+	}()
+	return auth, nil
+}
+
 func (c *serveRunCmd) serve(a *app, e *engine.Engine, s engine.Settings, auth serve.AuthOptions, log *slog.Logger) error {
+	who, err := admission(a.ctx, c.Tokens, auth, log)
+	if err != nil {
+		return err
+	}
 	l, err := net.Listen("tcp", c.Addr)
 	if err != nil {
 		return err
 	}
-	who := serve.NewAuth(auth)
 	srv := serve.New(e, serve.Options{
 		Auth: who, Hosts: c.Host, MaxInFlight: c.MaxInFlight,
 		SearchTimeout: c.SearchTimeout, AnswerTimeout: c.AnswerTimeout,
@@ -164,7 +191,7 @@ func (c *serveTokenCmd) Run(a *app) error {
 		return usageError("%v", err)
 	}
 	// Hashes of random tokens give nothing away, but who may see what is nobody else's business.
-	if err := os.WriteFile(c.Tokens, out, 0o600); err != nil {
+	if err := replaceFile(c.Tokens, func(f *os.File) error { _, err := f.Write(out); return err }); err != nil {
 		return fmt.Errorf("write tokens: %w", err)
 	}
 	a.warnf("added %s to %s; the token is shown this once:\n", entry.Name, c.Tokens)

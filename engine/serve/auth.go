@@ -10,9 +10,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/goccy/go-yaml"
 )
@@ -78,6 +78,16 @@ func (t *Token) validate() error {
 // ParseTokens reads a tokens file. Unknown keys, repeated names and files without a token are
 // errors.
 func ParseTokens(name string, data []byte) ([]Token, error) {
+	tokens, err := parseTokens(name, data)
+	if err == nil && len(tokens) == 0 {
+		return nil, fmt.Errorf("%s: it admits nobody: add an entry with `assay serve token`", name)
+	}
+	return tokens, err
+}
+
+// parseTokens also takes a file that admits nobody, which is what is left when the last token is
+// taken out of it.
+func parseTokens(name string, data []byte) ([]Token, error) {
 	var f tokensFile
 	dec := yaml.NewDecoder(strings.NewReader(string(data)), yaml.Strict())
 	if err := decodeYAML(dec, &f); err != nil && !errors.Is(err, io.EOF) {
@@ -85,9 +95,6 @@ func ParseTokens(name string, data []byte) ([]Token, error) {
 	}
 	if f.Schema != TokensSchema {
 		return nil, fmt.Errorf("%s: schema is %q, this version reads %q", name, f.Schema, TokensSchema)
-	}
-	if len(f.Tokens) == 0 {
-		return nil, fmt.Errorf("%s: it admits nobody: add an entry with `assay serve token`", name)
 	}
 	seen := map[string]bool{}
 	for i := range f.Tokens {
@@ -116,15 +123,6 @@ func decodeYAML(dec *yaml.Decoder, to any) (err error) {
 	return dec.Decode(to)
 }
 
-// LoadTokens reads the tokens file at path.
-func LoadTokens(path string) ([]Token, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return ParseTokens(path, data)
-}
-
 // EncodeTokens returns the file that ParseTokens reads.
 func EncodeTokens(tokens []Token) ([]byte, error) {
 	return yaml.Marshal(tokensFile{TokensSchema, tokens})
@@ -140,10 +138,12 @@ type AuthOptions struct {
 	Session string
 }
 
-// Auth tells who a request comes from.
+// Auth tells who a request comes from. It is safe for concurrent use.
 type Auth struct {
-	tokens []known
-	local  *Caller
+	admitted atomic.Pointer[[]known]
+	session  []known // admitted whatever a file says
+	local    *Caller
+	file     *tokensOnDisk // nil: the tokens never change
 }
 
 type known struct {
@@ -154,35 +154,44 @@ type known struct {
 // NewAuth returns an Auth; entries must have passed ParseTokens.
 func NewAuth(o AuthOptions) *Auth {
 	a := &Auth{local: o.Local}
-	for _, t := range o.Tokens {
+	if o.Session != "" && o.Local != nil {
+		c := *o.Local
+		c.Admin = true
+		a.session = []known{{sha256.Sum256([]byte(o.Session)), c}}
+	}
+	a.admit(o.Tokens)
+	return a
+}
+
+// admit puts tokens in the place of those before, all at once.
+func (a *Auth) admit(tokens []Token) {
+	list := slices.Clone(a.session)
+	for _, t := range tokens {
 		k := known{caller: Caller{Name: t.Name, As: t.As, All: t.All, Admin: t.Admin}}
 		if n, err := hex.Decode(k.sum[:], []byte(t.SHA256)); err != nil || n != len(k.sum) {
 			continue // a digest that is none admits nobody
 		}
-		a.tokens = append(a.tokens, k)
+		list = append(list, k)
 	}
-	if o.Session != "" && o.Local != nil {
-		c := *o.Local
-		c.Admin = true
-		a.tokens = append(a.tokens, known{sha256.Sum256([]byte(o.Session)), c})
-	}
-	return a
+	a.admitted.Store(&list)
 }
 
 // Lookup returns the caller that holds a token. Every entry is compared in constant time,
 // found or not.
 func (a *Auth) Lookup(token string) (Caller, bool) {
+	_ = a.Reload() // what is wrong is logged, and the tokens before stay
+	tokens := *a.admitted.Load()
 	sum := sha256.Sum256([]byte(token))
 	found := -1
-	for i := range a.tokens {
-		if subtle.ConstantTimeCompare(sum[:], a.tokens[i].sum[:]) == 1 {
+	for i := range tokens {
+		if subtle.ConstantTimeCompare(sum[:], tokens[i].sum[:]) == 1 {
 			found = i
 		}
 	}
 	if found < 0 {
 		return Caller{}, false
 	}
-	return a.tokens[found].caller, true
+	return tokens[found].caller, true
 }
 
 // CookieName is the cookie that the pages keep their token in. The JSON API ignores it, so a
