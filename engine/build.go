@@ -30,21 +30,35 @@ type Build struct {
 	ID       string
 	Manifest *index.Manifest
 	Existed  bool // the same inputs had been built before; nothing was written
+
+	Documents *corpus.Collection // what it was made from
+	Reused    int                // documents that were taken over from the build made before
 }
 
 // Build makes a build from the documents of source, beside the live one, and returns its
 // description. The same documents and settings give the same id and the same bytes; if the
 // store already holds that build, it is returned as it is. Nothing becomes live.
 //
+// What has not changed since the build that was made last in the store is taken over from it
+// where it is sure to be the same: a document whose bytes are the same and that the same program
+// read with the same options is not parsed again; its chunks and vectors follow where chunk
+// settings and model are the same too. Options.Fresh turns that off; the bytes do not change.
+//
 // An empty corpus, a repeated chunk id, a document that cannot be read as its permissions
 // demand, or an embedder that fails are errors, and leave the store as it was.
-func (e *Engine) Build(ctx context.Context, source corpus.Source, settings Settings) (*Build, error) {
+func (e *Engine) Build(ctx context.Context, source corpus.Source, settings Settings) (b *Build, err error) {
 	if err := settings.Validate(); err != nil {
 		return nil, err
 	}
 	s := settings.WithDefaults()
 	e.o.Progress(Progress{Stage: "read"})
-	docs, err := source.Load(ctx)
+	before := e.openEarlier(source, s)
+	defer func() { err = errors.Join(err, before.close()) }()
+	from := source
+	if before != nil {
+		from = source.(corpus.Reusable).Reusing(before.find)
+	}
+	docs, err := from.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +70,7 @@ func (e *Engine) Build(ctx context.Context, source corpus.Source, settings Setti
 		return nil, badInput("%s: check corpus.path and corpus.include", msg)
 	}
 	e.o.Progress(Progress{Stage: "read", Done: len(docs.Documents), Total: len(docs.Documents)})
-	chunks, err := e.split(ctx, docs, s.Chunk)
+	chunks, err := e.split(ctx, docs, s.Chunk, before)
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +78,17 @@ func (e *Engine) Build(ctx context.Context, source corpus.Source, settings Setti
 	if err != nil {
 		return nil, err
 	}
-	b, err := e.write(ctx, docs, chunks, s, settings)
+	b, err = e.write(ctx, docs, chunks, s, settings, before, e.segments())
+	if err == nil {
+		b.Documents, b.Reused = docs, before.reused()
+		e.noteMade(b, source, docs)
+	}
 	return b, errors.Join(err, unlock())
 }
 
 // split chunks every document, in parallel, and returns the chunks in the order of their ids.
-func (e *Engine) split(ctx context.Context, docs *corpus.Collection, s chunk.Settings) ([]chunk.Chunk, error) {
+// Those that before has, which may be nil, are taken over.
+func (e *Engine) split(ctx context.Context, docs *corpus.Collection, s chunk.Settings, before *earlier) ([]chunk.Chunk, error) {
 	parts := make([][]chunk.Chunk, len(docs.Documents))
 	errs := make([]error, len(docs.Documents))
 	var next, done atomic.Int64
@@ -81,7 +100,10 @@ func (e *Engine) split(ctx context.Context, docs *corpus.Collection, s chunk.Set
 				if i >= len(parts) || ctx.Err() != nil {
 					return
 				}
-				parts[i], errs[i] = chunk.Split(&docs.Documents[i], s)
+				var ok bool
+				if parts[i], ok = before.chunksOf(&docs.Documents[i]); !ok {
+					parts[i], errs[i] = chunk.Split(&docs.Documents[i], s)
+				}
 				if n := done.Add(1); n%256 == 0 || int(n) == len(parts) {
 					e.o.Progress(Progress{Stage: "chunk", Done: int(n), Total: len(parts)})
 				}
@@ -126,7 +148,7 @@ func buildID(corpusDigest string, settings json.RawMessage, fp *index.Fingerprin
 
 // write makes the build's folder under a temporary name and renames it in. The caller holds
 // the writer's lock.
-func (e *Engine) write(ctx context.Context, docs *corpus.Collection, chunks []chunk.Chunk, s, given Settings) (*Build, error) {
+func (e *Engine) write(ctx context.Context, docs *corpus.Collection, chunks []chunk.Chunk, s, given Settings, before *earlier, segments *lexical.Segments) (*Build, error) {
 	stored, err := json.Marshal(s.buildSettings())
 	if err != nil {
 		return nil, err
@@ -154,14 +176,14 @@ func (e *Engine) write(ctx context.Context, docs *corpus.Collection, chunks []ch
 	if err := e.fsys.MkdirAll(tmp); err != nil {
 		return nil, err
 	}
-	b, err := e.writeInto(ctx, tmp, m, docs, chunks, s, given)
+	b, err := e.writeInto(ctx, tmp, m, docs, chunks, s, given, before, segments)
 	if err != nil || b.Existed {
 		return b, errors.Join(err, e.fsys.RemoveAll(tmp))
 	}
 	return b, nil
 }
 
-func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, docs *corpus.Collection, chunks []chunk.Chunk, s, given Settings) (*Build, error) {
+func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, docs *corpus.Collection, chunks []chunk.Chunk, s, given Settings, before *earlier, segments *lexical.Segments) (*Build, error) {
 	titles := make(map[corpus.DocumentID]string, len(docs.Documents))
 	for _, d := range docs.Documents {
 		titles[d.ID] = d.Title
@@ -179,7 +201,7 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 		lexDocs[i] = indexedDoc(string(c.ID), titles[c.Doc], c.Context, c.Text)
 	}
 	lexPath := filepath.Join(tmp, lexicalDir)
-	stats, err := lexical.Build(ctx, e.fsys, lexPath, slices.Values(lexDocs), s.Lexical)
+	stats, err := lexical.BuildWith(ctx, e.fsys, lexPath, slices.Values(lexDocs), s.Lexical, lexical.BuildOptions{Segments: segments})
 	if err != nil {
 		return nil, fmt.Errorf("lexical index: %w", err)
 	}
@@ -190,7 +212,7 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 	e.o.Progress(Progress{Stage: "index", Done: len(chunks), Total: len(chunks)})
 
 	if s.Embed.Kind != "none" {
-		if err := e.writeVectors(ctx, tmp, m, lexDocs, fitted(docs, chunks, s), stats, s, given); err != nil {
+		if err := e.writeVectors(ctx, tmp, m, lexDocs, fitted(docs, chunks, s), stats, s, given, before.rows(chunks)); err != nil {
 			return nil, atChunk(err, docs, chunks)
 		}
 	}
@@ -304,15 +326,15 @@ func fitted(docs *corpus.Collection, chunks []chunk.Chunk, s Settings) []bool {
 	return out
 }
 
-// writeVectors embeds every chunk and stores the vectors and, if it was fitted on the chunks that
-// fit admits, the model.
-func (e *Engine) writeVectors(ctx context.Context, tmp string, m *index.Manifest, chunks []lexical.Doc, fit []bool, stats lexical.Stats, s, given Settings) error {
+// writeVectors embeds every chunk whose vector is not known and stores the vectors and, if it was
+// fitted on the chunks that fit admits, the model.
+func (e *Engine) writeVectors(ctx context.Context, tmp string, m *index.Manifest, chunks []lexical.Doc, fit []bool, stats lexical.Stats, s, given Settings, known *keptRows) error {
 	texts := make([]string, len(chunks))
 	for i := range chunks {
 		texts[i] = embeddedText(chunks[i])
 	}
 	e.o.Progress(Progress{Stage: "embed", Total: len(texts)})
-	embedder, rows, err := e.embedAll(ctx, tmp, texts, fit, stats, s, given)
+	embedder, rows, err := e.embedAll(ctx, tmp, texts, fit, stats, s, given, known)
 	if err != nil {
 		return fmt.Errorf("embed: %w", err)
 	}

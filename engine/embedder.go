@@ -62,7 +62,7 @@ func builtinOptions(s Settings, stats lexical.Stats, terms func(string) []string
 
 // embedAll returns the embedder of a build and the vector of each text. A model that is fitted
 // on the corpus, or on the texts that fit admits, is saved in the build's folder.
-func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit []bool, stats lexical.Stats, s, given Settings) (index.Embedder, [][]float32, error) {
+func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit []bool, stats lexical.Stats, s, given Settings, known *keptRows) (index.Embedder, [][]float32, error) {
 	if e.o.Embedder == nil && s.Embed.Kind == "builtin" {
 		analyzer, err := lexical.NewAnalyzer(stats.Settings)
 		if err != nil {
@@ -84,7 +84,9 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 		if err := model.Save(e.fsys, filepath.Join(dir, embedderFile)); err != nil {
 			return nil, nil, err
 		}
-		rows, err := model.Embed(ctx, texts, index.KindDocument)
+		rows, err := known.embedNew(model.Fingerprint(), texts, func(texts []string, _ []int) ([][]float32, error) {
+			return model.Embed(ctx, texts, index.KindDocument)
+		})
 		return model, rows, err
 	}
 	embedder := e.o.Embedder
@@ -98,6 +100,9 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 		return nil, nil, err
 	}
 	source := embedder
+	if given.Embed.NoCache {
+		known = nil // embed every text, as was asked
+	}
 	if !given.Embed.NoCache && s.Embed.Kind != "precomputed" {
 		cache, err := embed.NewCache(embedder, e.cachePath(), embed.CacheOptions{FS: e.fsys, Log: e.o.Log})
 		if err != nil {
@@ -105,26 +110,29 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 		}
 		source = cache
 	}
-	// Chunks without text of their own have no vector; servers refuse empty texts.
-	var ask []string
-	var at []int
-	for i, text := range texts {
-		if strings.TrimSpace(text) != "" {
-			ask, at = append(ask, text), append(at, i)
+	rows, err := known.embedNew(embedder.Fingerprint(), texts, func(texts []string, at []int) ([][]float32, error) {
+		// Chunks without text of their own have no vector; servers refuse empty texts.
+		var ask []string
+		var place []int
+		for i, text := range texts {
+			if strings.TrimSpace(text) != "" {
+				ask, place = append(ask, text), append(place, i)
+			}
 		}
-	}
-	rows := make([][]float32, len(texts))
-	got, err := source.Embed(ctx, ask, index.KindDocument)
-	if err == nil && len(got) != len(ask) {
-		err = errors.New("the embedder returned another number of vectors than it was given texts")
-	}
-	var t *embed.TextError
-	if errors.As(err, &t) && t.Index >= 0 && t.Index < len(at) {
-		err = &chunkError{at[t.Index], err}
-	}
-	for i := range min(len(got), len(at)) {
-		rows[at[i]] = got[i]
-	}
+		rows := make([][]float32, len(texts))
+		got, err := source.Embed(ctx, ask, index.KindDocument)
+		if err == nil && len(got) != len(ask) {
+			err = errors.New("the embedder returned another number of vectors than it was given texts")
+		}
+		var t *embed.TextError
+		if errors.As(err, &t) && t.Index >= 0 && t.Index < len(place) {
+			err = &chunkError{at[place[t.Index]], err}
+		}
+		for i := range min(len(got), len(place)) {
+			rows[place[i]] = got[i]
+		}
+		return rows, err
+	})
 	return embedder, rows, err
 }
 

@@ -41,6 +41,9 @@ type Options struct {
 	// WatchModel embeds a few fixed texts again whenever a build is opened, in the background,
 	// and logs a warning if the model behind a server or program has changed since the build.
 	WatchModel bool
+	// Fresh makes a build anew from the documents alone, taking nothing over from the one before.
+	// The bytes are the same; it is for those who want to see that.
+	Fresh bool
 	// LockWait is how long a writer waits for another one; 0 means 2 s.
 	LockWait time.Duration
 	// Refresh is how often LIVE is looked at, so that what another process promotes is served;

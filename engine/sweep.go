@@ -94,6 +94,9 @@ type SweepOutcome struct {
 	Report   *sweep.Report
 	Times    []sweep.Times // in the order of the report
 	Variants []Variant     // as given, with tuned weights written out
+	// ACLs are the permission labels of the documents, each different list once, in order. Whoever
+	// may not see documents of one of them must not be shown the report.
+	ACLs [][]string
 }
 
 // SweepReport runs a sweep to its end and analyses it against the baseline, the first variant
@@ -102,13 +105,17 @@ func (e *Engine) SweepReport(ctx context.Context, source corpus.Source, set *gol
 	o = o.withDefaults()
 	rows := make([]sweep.Row, len(variants))
 	times := map[string]sweep.Times{}
-	outcome := &SweepOutcome{Variants: make([]Variant, len(variants))}
-	for res, err := range e.Sweep(ctx, source, set, variants, o) {
-		if err != nil {
-			return nil, err
-		}
+	s, err := e.newSweep(ctx, source, set, variants, o)
+	if err != nil {
+		return nil, err
+	}
+	outcome := &SweepOutcome{Variants: make([]Variant, len(variants)), ACLs: distinctACLs(s.docs)}
+	if err := s.run(ctx, func(res *SweepResult, _ error) bool {
 		rows[res.Index], times[res.Variant.Name] = res.Row, res.Times
 		outcome.Variants[res.Index] = res.Variant
+		return true
+	}); err != nil {
+		return nil, err
 	}
 	a.Primary, a.Seed = o.Primary, o.Seed
 	report, err := sweep.Analyse(sweep.Questions(set, golden.Dev), rows, a)
@@ -358,7 +365,7 @@ func (s *sweeper) run(ctx context.Context, yield func(*SweepResult, error) bool)
 			}
 			start := time.Now()
 			if chunks == nil {
-				if chunks, err = s.e.split(ctx, s.docs, group.settings); err != nil {
+				if chunks, err = s.e.split(ctx, s.docs, group.settings, nil); err != nil {
 					return err
 				}
 			}
@@ -404,7 +411,7 @@ func (s *sweeper) index(ctx context.Context, first int, waiting []int, chunks []
 	if err != nil {
 		return err
 	}
-	b, err := e.write(ctx, s.docs, chunks, settings, settings)
+	b, err := e.write(ctx, s.docs, chunks, settings, settings, nil, nil)
 	if err = errors.Join(err, unlock()); err != nil {
 		return fmt.Errorf("variant %q: %w", s.variants[first].Name, err)
 	}

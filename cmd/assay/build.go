@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 type buildCmd struct {
 	corpusFlags
+	Fresh bool `help:"Take nothing over from the build made before; the result is the same, later."`
 }
 
 // corpusFlags choose the documents; they override the settings file.
@@ -44,6 +44,7 @@ type buildJSON struct {
 	Schema   string          `json:"schema"`
 	Build    string          `json:"build"`
 	Existed  bool            `json:"existed"`
+	Reused   int             `json:"reused"` // documents taken over from the build made before
 	Manifest *index.Manifest `json:"manifest"`
 }
 
@@ -52,6 +53,7 @@ func (c *buildCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	a.fresh = c.Fresh
 	e, err := a.open(s)
 	if err != nil && !recoverable(err) {
 		return err
@@ -62,30 +64,17 @@ func (c *buildCmd) Run(a *app) error {
 			return err
 		}
 	}
-	kept := &keptSource{Source: source}
-	b, err := e.Build(a.ctx, kept, s)
+	b, err := e.Build(a.ctx, source, s)
 	if err = errors.Join(err, e.Close()); err != nil {
 		return err
 	}
-	a.warnGoldenInCorpus(s, kept.docs)
+	a.warnGoldenInCorpus(s, b.Documents)
 	if a.cli.JSON {
-		return a.printJSON(buildJSON{"assay.build/v1", b.ID, b.Existed, b.Manifest})
+		return a.printJSON(buildJSON{"assay.build/v1", b.ID, b.Existed, b.Reused, b.Manifest})
 	}
 	a.printBuild(b)
 	a.printf("next: %s\n", a.command("eval", b.ID))
 	return nil
-}
-
-// keptSource keeps the documents that were read from a source.
-type keptSource struct {
-	corpus.Source
-	docs *corpus.Collection
-}
-
-func (s *keptSource) Load(ctx context.Context) (*corpus.Collection, error) {
-	docs, err := s.Source.Load(ctx)
-	s.docs = docs
-	return docs, err
 }
 
 // warnGoldenInCorpus warns of documents that hold golden questions word for word: the evaluation

@@ -62,6 +62,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	cli            *cli
+	fresh          bool // build --fresh
 }
 
 // exitError is an outcome that is no failure of the program.
@@ -163,7 +164,7 @@ func (a *app) openFor(build string) (*engine.Engine, error) {
 }
 
 func (a *app) options(s engine.Settings) engine.Options {
-	o := engine.Options{Getenv: os.Getenv, Progress: a.progress(), Answer: &s.Answer}
+	o := engine.Options{Getenv: os.Getenv, Progress: a.progress(), Answer: &s.Answer, Fresh: a.fresh}
 	if s.Embed.Kind != "" {
 		o.Embed = &s.Embed
 	}

@@ -94,16 +94,16 @@ func writeSegment(path string, docs []api.Document) error {
 	return u.Persist(path)
 }
 
-// mergeSegments joins the segments at paths in their order.
-func mergeSegments(paths []string, to string) (err error) {
+// mergeSegments joins the segments of parts in their order.
+func mergeSegments(parts []*piece, to string) (err error) {
 	var segs []segment.Segment
 	defer func() {
 		for _, s := range segs {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	for _, p := range paths {
-		s, err := new(zap.ZapPlugin).Open(p)
+	for _, p := range parts {
+		s, err := new(zap.ZapPlugin).Open(p.path)
 		if err != nil {
 			return err
 		}

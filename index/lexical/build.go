@@ -2,8 +2,11 @@ package lexical
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -16,13 +19,21 @@ import (
 	"github.com/seed792a4543/assay/internal/disk"
 )
 
-// batchDocs and batchBytes bound the chunks one worker holds; a batch becomes one segment, and
-// all segments become one at the end. They do not depend on the machine, so that neither do the
-// bytes.
+// These bound the chunks one worker holds; a batch becomes one segment, and all segments become
+// one at the end. Where a batch ends depends on the chunks alone: not on the machine, so that
+// neither do the bytes, and mostly not on chunks far away, so that a change leaves most batches
+// as they were (see Segments).
 const (
-	batchDocs  = 1024
-	batchBytes = 16 << 20
+	batchLeast = 512      // chunks, before which no batch ends
+	batchEvery = 512      // of the chunks after that one in so many, by a hash of its id, begins a new batch
+	batchMost  = 4096     // chunks
+	batchBytes = 16 << 20 // of text
 )
+
+// BuildOptions are what the result of a build does not depend on.
+type BuildOptions struct {
+	Segments *Segments // nil: nothing is taken over from an earlier build
+}
 
 // Build writes the index of docs to the folder dir, which it makes; dir must be missing or empty.
 // docs are numbered in the order given and must come in ascending byte-wise order of their ids;
@@ -32,11 +43,16 @@ const (
 // bounded by the batches in work and by 4 bytes a chunk and 8 bytes a term, not by the text. On
 // error, a cancelled context included, dir may hold parts, which the caller removes.
 func Build(ctx context.Context, fsys *disk.FS, dir string, docs iter.Seq[Doc], s Settings) (Stats, error) {
+	return BuildWith(ctx, fsys, dir, docs, s, BuildOptions{})
+}
+
+// BuildWith is Build with options.
+func BuildWith(ctx context.Context, fsys *disk.FS, dir string, docs iter.Seq[Doc], s Settings, o BuildOptions) (Stats, error) {
 	if err := s.Validate(); err != nil {
 		return Stats{}, err
 	}
 	s = s.WithDefaults()
-	stats, err := build(ctx, fsys, dir, docs, s)
+	stats, err := build(ctx, fsys, dir, docs, s, o)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
@@ -46,7 +62,7 @@ func Build(ctx context.Context, fsys *disk.FS, dir string, docs iter.Seq[Doc], s
 	return stats, nil
 }
 
-func build(ctx context.Context, fsys *disk.FS, dir string, docs iter.Seq[Doc], s Settings) (stats Stats, err error) {
+func build(ctx context.Context, fsys *disk.FS, dir string, docs iter.Seq[Doc], s Settings, o BuildOptions) (stats Stats, err error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return stats, errors.New("the folder is not empty: give a new one")
 	}
@@ -69,7 +85,12 @@ func build(ctx context.Context, fsys *disk.FS, dir string, docs iter.Seq[Doc], s
 	if count {
 		p = newProfile()
 	}
-	w := &writer{fsys: fsys, scratch: scratch, analyzer: a, title: *s.Title, heading: *s.Heading}
+	all, err := json.Marshal(s)
+	if err != nil {
+		return stats, err
+	}
+	w := &writer{fsys: fsys, scratch: scratch, analyzer: a, title: *s.Title, heading: *s.Heading,
+		kept: o.Segments, list: o.Segments.list(), settings: string(all)}
 	if err := w.run(ctx, docs, func(d *Doc) {
 		if count {
 			p.add(d.Title)
@@ -90,9 +111,15 @@ func build(ctx context.Context, fsys *disk.FS, dir string, docs iter.Seq[Doc], s
 			return stats, err
 		}
 		if len(w.segments) == 1 {
-			err = fsys.Rename(w.segments[0], segmentPath)
+			// Too little to be worth keeping.
+			err = fsys.Rename(w.segments[0].path, segmentPath)
 		} else {
 			err = mergeSegments(w.segments, segmentPath)
+			if err == nil {
+				if kerr := o.Segments.keep(fsys, w.segments); kerr != nil && o.Segments.Failed != nil {
+					o.Segments.Failed(kerr)
+				}
+			}
 		}
 		if err != nil {
 			return stats, err
@@ -122,8 +149,11 @@ type writer struct {
 	scratch        string
 	analyzer       *Analyzer
 	title, heading int
+	kept           *Segments
+	list           map[string]segmentInfo // of kept
+	settings       string                 // all of them, as text
 
-	segments []string
+	segments []*piece
 	docs     int
 	words    [3]int64 // title, heading, body
 
@@ -131,9 +161,30 @@ type writer struct {
 	err error
 }
 
+// piece is the segment of one batch.
+type piece struct {
+	path  string
+	key   string   // names it in Segments
+	words [3]int64 // title, heading, body
+	found bool     // path is in Segments
+}
+
 type batch struct {
-	path string
+	*piece
 	docs []Doc
+}
+
+// ends reports whether a batch of n chunks and size bytes of text ends before the chunk of that id.
+func ends(n, size int, id string) bool {
+	switch {
+	case n >= batchMost || size >= batchBytes:
+		return true
+	case n < batchLeast:
+		return false
+	}
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, id) // a hash does not fail
+	return h.Sum32()%batchEvery == 0
 }
 
 func (w *writer) fail(err error) {
@@ -174,8 +225,8 @@ func (w *writer) run(ctx context.Context, docs iter.Seq[Doc], see func(*Doc)) er
 		if len(b.docs) == 0 {
 			return
 		}
-		b.path = filepath.Join(w.scratch, fmt.Sprintf("%08d.zap", len(w.segments)))
-		w.segments = append(w.segments, b.path)
+		b.piece = &piece{path: filepath.Join(w.scratch, fmt.Sprintf("%08d.zap", len(w.segments)))}
+		w.segments = append(w.segments, b.piece)
 		work <- b
 		b, size = batch{}, 0
 	}
@@ -195,16 +246,22 @@ func (w *writer) run(ctx context.Context, docs iter.Seq[Doc], see func(*Doc)) er
 		last = d.ID
 		w.docs++
 		see(&d)
-		b.docs = append(b.docs, d)
-		if size += len(d.Title) + len(d.Heading) + len(d.Body); len(b.docs) == batchDocs || size >= batchBytes {
+		if ends(len(b.docs), size, d.ID) {
 			flush()
 		}
+		b.docs = append(b.docs, d)
+		size += len(d.Title) + len(d.Heading) + len(d.Body)
 	}
 	flush()
 	close(work)
 	wg.Wait()
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	for _, p := range w.segments {
+		for i, n := range p.words {
+			w.words[i] += n
+		}
 	}
 	return w.failed()
 }
@@ -213,6 +270,9 @@ func (w *writer) run(ctx context.Context, docs iter.Seq[Doc], see func(*Doc)) er
 const maxDocs = 1<<31 - 1
 
 func (w *writer) write(ctx context.Context, s *scanner, b batch) error {
+	if w.find(b) {
+		return nil
+	}
 	out := make([]api.Document, len(b.docs))
 	var words [3]int64
 	var slab []api.TokenFreq // room for the next ones
@@ -254,13 +314,6 @@ func (w *writer) write(ctx context.Context, s *scanner, b batch) error {
 	if err := w.fsys.Step(disk.OpCreate, b.path); err != nil {
 		return err
 	}
-	if err := writeSegment(b.path, out); err != nil {
-		return err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for i, n := range words {
-		w.words[i] += n
-	}
-	return nil
+	b.words = words
+	return writeSegment(b.path, out)
 }
