@@ -90,6 +90,13 @@ func check(ctx context.Context, s *store, o Options) (faults []Fault, notes []st
 			}
 		}
 	}
+	sweeps, err := s.sweeps()
+	if err != nil {
+		return faults, notes, err
+	}
+	for _, saved := range sweeps {
+		add(s.sweepPath(saved.ID), saved.Err)
+	}
 	temps, err := s.temporaries()
 	if err != nil {
 		return faults, notes, err
@@ -110,7 +117,7 @@ func check(ctx context.Context, s *store, o Options) (faults []Fault, notes []st
 	}
 	for _, entry := range listing {
 		switch name := entry.Name(); {
-		case name == buildsName, name == "cache", name == liveName, name == referenceName, name == lockName, name == ledgerName:
+		case name == buildsName, name == "cache", name == sweepsName, name == liveName, name == referenceName, name == lockName, name == ledgerName:
 		case strings.HasSuffix(name, ".tmp"):
 		default:
 			notes = append(notes, s.path(name)+": not part of a store; assay ignores it")

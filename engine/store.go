@@ -128,6 +128,7 @@ func (s *store) temporaries() ([]string, error) {
 	for _, pattern := range []string{
 		s.path(buildsName, tempPrefix+"*"),
 		s.path(buildsName, "*", "evaluations", tempPrefix+"*"),
+		s.path(sweepsName, "*.tmp"),
 		s.path("*.tmp"),
 	} {
 		names, err := filepath.Glob(pattern)

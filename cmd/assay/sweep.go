@@ -107,6 +107,10 @@ func (c *sweepCmd) sweep(a *app, e *engine.Engine, source corpus.Source, set *go
 			return err
 		}
 	}
+	id, err := e.SaveSweep(a.ctx, out)
+	if err != nil {
+		return err
+	}
 	if c.Out != "" {
 		if err := writeSweep(c.Out, r, out.Times); err != nil {
 			return err
@@ -118,8 +122,9 @@ func (c *sweepCmd) sweep(a *app, e *engine.Engine, source corpus.Source, set *go
 	if err := sweep.Text(a.stdout, r, out.Times); err != nil {
 		return err
 	}
+	a.printf("\nkept as sweep %s: `%s` shows it at /sweeps, `%s` puts it into a report\n", id, a.command("serve"), a.command("report", "--sweep", id))
 	if c.Out != "" {
-		a.printf("\nreport: %s\n", filepath.Join(c.Out, "report.html"))
+		a.printf("report: %s\n", filepath.Join(c.Out, "report.html"))
 	}
 	return nil
 }

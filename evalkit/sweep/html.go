@@ -25,13 +25,13 @@ func HTML(w io.Writer, r *Report, times []Times) error {
 		Table, Slices, Times [][]string
 		Says                 []string
 		Charts               []chart
-	}{Report: r, Table: r.tableRows(), Slices: r.sliceRows(true), Says: r.Sentences()}
+	}{Report: r, Table: r.Table(), Slices: r.SliceTable(true), Says: r.Sentences()}
 	for _, c := range Charts(r) {
 		// The pictures escape what they show; see svg.
 		data.Charts = append(data.Charts, chart{c, template.HTML(c.SVG)})
 	}
 	if len(times) > 0 {
-		data.Times = timeRows(times)
+		data.Times = TimesTable(times)
 	}
 	return t.Execute(w, data)
 }

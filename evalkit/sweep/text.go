@@ -78,8 +78,8 @@ func (r *Report) others() []string {
 	return out
 }
 
-// tableRows is the main table, the first row its heading.
-func (r *Report) tableRows() [][]string {
+// Table returns the main table, one line for each variant below the heading.
+func (r *Report) Table() [][]string {
 	head := []string{"#", "", "variant", r.Primary, "diff", "95 % interval", "p", "p adj.", "better", "worse"}
 	others := r.others()
 	head = append(append(head, others...), "chunks", "index", "tokens embedded")
@@ -101,7 +101,7 @@ func (r *Report) tableRows() [][]string {
 }
 
 func (t *textWriter) table() {
-	t.columns(t.r.tableRows())
+	t.columns(t.r.Table())
 	t.printf("= baseline, + better, - worse, ~ no difference shown (adjusted p above %g)", t.r.Alpha)
 	if slices.ContainsFunc(t.r.Variants, func(l Line) bool { return l.Descriptive }) {
 		t.printf("; * too few questions changed for the interval to promise anything")
@@ -160,9 +160,9 @@ func (t *textWriter) says() {
 	}
 }
 
-// sliceRows lists the slices that get worse; the first row is the heading. Without all, only those
-// that are news: of variants that are not worse on the whole, and those beyond chance.
-func (r *Report) sliceRows(all bool) [][]string {
+// SliceTable returns the slices that get worse below the heading. Without all, only those that are
+// news: of variants that are not worse on the whole, and those beyond chance.
+func (r *Report) SliceTable(all bool) [][]string {
 	rows := [][]string{{"variant", "whole", "slice", "questions", "diff", "better", "worse", "p", "p adj."}}
 	for _, l := range r.Variants {
 		for _, s := range l.Slices {
@@ -180,7 +180,7 @@ func (r *Report) sliceRows(all bool) [][]string {
 const maxSliceLines = 20
 
 func (t *textWriter) slices() {
-	rows := t.r.sliceRows(false)
+	rows := t.r.SliceTable(false)
 	if len(rows) == 1 {
 		return
 	}
@@ -402,8 +402,8 @@ func (t *textWriter) heat() {
 	}
 }
 
-// timeRows are the clock readings; the first row is the heading.
-func timeRows(times []Times) [][]string {
+// TimesTable returns the clock readings, one line for each variant below the heading.
+func TimesTable(times []Times) [][]string {
 	rows := [][]string{{"variant", "build", "query p50", "query p95"}}
 	for _, v := range times {
 		rows = append(rows, []string{v.Variant, durationText(v.BuildNS), durationText(v.P50NS), durationText(v.P95NS)})
@@ -416,7 +416,7 @@ func (t *textWriter) times(times []Times) {
 		return
 	}
 	t.printf("\nTimes of this machine, which differ from run to run (variants that share an index share its build time):\n")
-	t.columns(timeRows(times))
+	t.columns(TimesTable(times))
 }
 
 // MatrixCSV writes the values of the primary measure, one line for each question and one column
