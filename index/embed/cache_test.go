@@ -330,3 +330,38 @@ func FuzzPack(f *testing.F) {
 		}
 	})
 }
+
+// limited is an embedder whose input is limited to a number of bytes.
+type limited struct {
+	*counting
+	limit int
+}
+
+func (l *limited) TooLong(text string, _ index.Kind) bool { return len(text) > l.limit }
+
+// TestCacheInput: how over-long texts are treated changes the vectors of those alone.
+func TestCacheInput(t *testing.T) {
+	dir := t.TempDir()
+	for i, tt := range []struct {
+		input string
+		limit int
+		asked []string
+	}{
+		{"", 99, []string{"short", "a long text"}},
+		{"split at 8", 8, []string{"a long text"}},
+		{"truncate at 8", 8, []string{"a long text"}},
+		{"split at 8", 8, nil},
+		{"truncate at 3", 3, []string{"short", "a long text"}},
+	} {
+		e := &limited{newCounting("m", 4), tt.limit}
+		e.f.Input = tt.input
+		mustEmbed(t, newCache(t, e, dir, CacheOptions{}), index.KindDocument, "short", "a long text")
+		var asked []string
+		for _, call := range e.asked {
+			asked = append(asked, call...)
+		}
+		if d := cmp.Diff(tt.asked, asked); d != "" {
+			t.Errorf("step %d, %q: %s", i, tt.input, d)
+		}
+	}
+}

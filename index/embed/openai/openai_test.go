@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -318,6 +317,29 @@ func TestOpenAI(t *testing.T) {
 				t.Errorf("fingerprint %+v", f)
 			}
 		})
+		t.Run("probe as far as the longest text", func(t *testing.T) {
+			for _, tt := range []struct{ longest, requests, limit int }{
+				{1, 1, 0},      // at least 64 words
+				{200, 3, 0},    // 64, 128, 200: all read
+				{310, 10, 300}, // 64, 128, 256, 310, then halved
+			} {
+				s := serve(t, cutting)
+				e := client(t, s, Options{ProbeWindow: true, ProbeTokens: tt.longest, Dimension: 3})
+				if err := e.Prepare(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if got := InputLimit(e.Fingerprint()); got != tt.limit || s.requests() > tt.requests {
+					t.Errorf("longest %d: limit %d after %d requests, want %d after at most %d", tt.longest, got, s.requests(), tt.limit, tt.requests)
+				}
+				if got := e.TooLong(long, index.KindDocument); got != (tt.limit > 0) || e.TooLong("short", index.KindDocument) {
+					t.Errorf("longest %d: a text of %d tokens is too long: %v", tt.longest, EstimateTokens(long), got)
+				}
+				again := client(t, s, Options{MaxTokens: InputLimit(e.Fingerprint()), Dimension: 3})
+				if again.Fingerprint() != e.Fingerprint() {
+					t.Errorf("with the limit as a setting: %+v, want %+v", again.Fingerprint(), e.Fingerprint())
+				}
+			}
+		})
 		t.Run("no limit", func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, _ int, in []string) {
 				var items []string
@@ -598,40 +620,6 @@ func TestValidate(t *testing.T) {
 		"dimensions":  {Options{URL: "http://h/v1", Model: "m", Dimension: 2, Dimensions: 3}, "expects 2"},
 	} {
 		t.Run(name, func(t *testing.T) { wantError(t, tt.o.Validate(), tt.want) })
-	}
-}
-
-// TestRealServer runs against a real server where one is named.
-func TestRealServer(t *testing.T) {
-	url := os.Getenv("ASSAY_OPENAI_URL")
-	if url == "" {
-		t.Skip("ASSAY_OPENAI_URL is not set")
-	}
-	model := os.Getenv("ASSAY_OPENAI_MODEL")
-	if model == "" {
-		model = "default"
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	e, err := New(Options{URL: url, Model: model})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Prepare(ctx); err != nil {
-		t.Fatal(err)
-	}
-	texts := []string{"unused goods can be returned", "the boiler needs water", "unused goods can be returned"}
-	rows, err := e.Embed(ctx, texts, index.KindDocument)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, r := range rows {
-		if err := unit.Check(r, e.Fingerprint().Dimension); err != nil {
-			t.Errorf("row %d: %v", i, err)
-		}
-	}
-	if c := unit.Cosine(rows[0], rows[2]); c < 0.9999 {
-		t.Errorf("equal texts have cosine %v", c)
 	}
 }
 
