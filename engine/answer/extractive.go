@@ -60,7 +60,7 @@ func NewExtractive(o ExtractiveOptions) *Extractive {
 }
 
 // extractiveRevision is raised with every change of the rules that can change an answer.
-const extractiveRevision = "extractive/2"
+const extractiveRevision = "extractive/3"
 
 // Fingerprint implements Answerer.
 func (e *Extractive) Fingerprint() Fingerprint {
@@ -88,7 +88,7 @@ func (e *Extractive) Answer(ctx context.Context, r Request) (Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return Answer{}, err
 	}
-	a.Confidence = confidence(s.mass, s.covered)
+	a.Confidence = confidence(s.mass, s.covered, s.missing)
 	if len(s.whole.units) == 0 || a.Confidence < *e.o.Threshold {
 		a.Refused, a.Text = true, e.o.Refusal
 	} else {
@@ -199,6 +199,7 @@ func distance(a, b string, limit int) int {
 type term struct {
 	word, stem string
 	weight     float64
+	name       bool // of a name: a passage about something else of the same kind has all words but this
 }
 
 // scored is a unit with how well it explains the question.
@@ -225,6 +226,7 @@ func (e *Extractive) terms(r Request, texts []string) []term {
 		idf = e.localIDF(texts)
 	}
 	var out []term
+	named := names(r.Question)
 	for _, w := range words(r.Question) {
 		if stopWords[w] || len([]rune(w)) < 2 {
 			continue
@@ -237,7 +239,7 @@ func (e *Extractive) terms(r Request, texts []string) []term {
 			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 				v = e.o.Unseen
 			}
-			out = append(out, term{w, stem, min(v, e.o.Unseen)})
+			out = append(out, term{w, stem, min(v, e.o.Unseen), slices.Contains(named, w)})
 		}
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	evalanswer "github.com/seed792a4543/assay/evalkit/answer"
 )
@@ -79,6 +80,58 @@ func identifiers(text string) []string {
 	for _, n := range evalanswer.Numbers(text) {
 		if n.Kind == evalanswer.Identifier {
 			out = append(out, n.Readings...)
+		}
+	}
+	return out
+}
+
+// names returns the words of a question's names, in lower case: those with a capital letter or a
+// digit that do not open a sentence, and those in capitals wherever they stand. In a text without
+// a small letter, and in a language that writes every noun with a capital, nothing can be told
+// from capitals: then there are none.
+func names(question string) []string {
+	if !strings.ContainsFunc(question, unicode.IsLower) || len(germanWords(question)) > 0 {
+		return nil
+	}
+	var out []string
+	opens := true
+	for i := 0; i < len(question); {
+		r, n := utf8.DecodeRuneInString(question[i:])
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			if strings.ContainsRune(".!?:\n", r) {
+				opens = true
+			}
+			i += n
+			continue
+		}
+		end, capitals, digits := i, 0, 0
+		for end < len(question) {
+			r, n := utf8.DecodeRuneInString(question[end:])
+			if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !strings.ContainsRune("'’", r) {
+				break
+			}
+			if unicode.IsUpper(r) {
+				capitals++
+			} else if unicode.IsDigit(r) {
+				digits++
+			}
+			end += n
+		}
+		if capitals > 1 || capitals == 1 && (!opens || digits > 0) {
+			out = append(out, words(question[i:end])...)
+		}
+		opens, i = false, end
+	}
+	return out
+}
+
+// germanWords returns the words of a text that only a German text has.
+func germanWords(text string) []string {
+	var out []string
+	for _, w := range words(text) {
+		switch w {
+		case "der", "das", "und", "nicht", "ist", "für", "mit", "ein", "eine", "einen", "wie", "ich", "wird", "kann", "sind", "bei", "zu", "auf":
+			out = append(out, w)
 		}
 	}
 	return out

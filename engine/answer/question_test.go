@@ -72,19 +72,41 @@ func TestIdentifiers(t *testing.T) {
 
 func TestConfidence(t *testing.T) {
 	for _, tt := range []struct {
-		name          string
-		mass, covered float64
-		answered      bool
+		name                   string
+		mass, covered, missing float64
+		answered               bool
 	}{
-		{"nothing", 0, 0, false},
-		{"one rare word of many", 4, 0.2, false},
-		{"two rare words of many", 8, 0.3, true},
-		{"one word that is all", 2, 1, true},
-		{"half of a short question", 2, 0.5, false},
-		{"just enough", enoughEvidence, 0.1, true},
+		{"nothing", 0, 0, 0, false},
+		{"one rare word of many", 4, 0.2, 0, false},
+		{"two rare words of many", 8, 0.3, 0, true},
+		{"two rare words of many, but not the name", 8, 0.2, 4, false},
+		{"one word that is all", 4, 1, 0, true},
+		{"half of a short question", 2, 0.5, 0, false},
+		{"a name alone is missing", 0, 0, 4, false},
 	} {
-		if c := confidence(tt.mass, tt.covered); c < 0 || c >= 1 || c >= DefaultThreshold != tt.answered {
+		if c := confidence(tt.mass, tt.covered, tt.missing); c < 0 || c >= 1 || c >= DefaultThreshold != tt.answered {
 			t.Errorf("%s: confidence %g", tt.name, c)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, tt := range []struct {
+		question string
+		want     []string
+	}{
+		{"Would you take Bitcoin?", []string{"bitcoin"}},
+		{"Is the layer of the RC-18 free of PFAS?", []string{"rc", "pfas"}},
+		{"PFAS in the pan?", []string{"pfas"}},
+		{"What's the fee to get a fan out to Truong Sa? Thanks", []string{"truong", "sa"}},
+		{"How much CO2 does it put out?", []string{"co2"}},
+		{"Where? When: Now!", nil},
+		{"HOW MUCH IS IT", nil},
+		{"Wie lange habe ich für die Rückgabe Zeit?", nil},
+		{"xôi ở đâu", nil},
+	} {
+		if diff := cmp.Diff(tt.want, names(tt.question)); diff != "" {
+			t.Errorf("%q: %s", tt.question, diff)
 		}
 	}
 }
