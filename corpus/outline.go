@@ -17,6 +17,25 @@ type heading struct {
 	alias string
 }
 
+// HeadingLine is a heading as a reader of another package found it.
+type HeadingLine struct {
+	Level int    // from 1
+	Span  Span   // of the heading in the text; empty where the text does not show it
+	Title string // as in Section.Path, without a number for equal siblings
+}
+
+// SetSections makes the sections of d from its headings, which come in the order of the text and
+// do not overlap, and sets the section of every block. Levels may jump, and equal siblings are
+// numbered. Readers of this package and of others make sections by the same rules.
+func (d *Document) SetSections(headings []HeadingLine) {
+	hs := make([]heading, len(headings))
+	for i, h := range headings {
+		hs[i] = heading{level: h.Level, start: h.Span.Start, body: h.Span.End, title: h.Title}
+	}
+	d.Sections = outline(hs, d.Body, len(d.Text))
+	place(d)
+}
+
 // outline returns the sections of a text of the given length whose content begins at body. A
 // heading of level n closes all open headings of level n and above (that is, ≥ n), so levels
 // may jump. Of equal siblings, all but the first get the smallest number from 2 that makes

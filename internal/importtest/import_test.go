@@ -39,6 +39,8 @@ var thirdParty = map[string][]string{
 	"github.com/blevesearch/bleve":       {"index/lexical"},
 	"github.com/sashabaranov/go-openai":  {"index/embed/openai", "engine/answer"},
 	"github.com/yuin/goldmark":           {"corpus"},
+	"github.com/klippa-app/go-pdfium":    {"corpus/pdf"},
+	"github.com/tetratelabs/wazero":      {"corpus/pdf"},
 	"github.com/alecthomas/kong":         {"cmd/assay"},
 	"github.com/schollz/progressbar":     {"cmd/assay"},
 	"github.com/gofrs/flock":             {"engine"},
