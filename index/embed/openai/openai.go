@@ -39,6 +39,7 @@ type Embedder struct {
 	window   Window
 	stats    Stats
 	bunch    map[int]int // per-text token count → estimated tokens of the request that had it
+	dense    bool        // noteDensity has warned
 	progress sync.Mutex  // serialises Options.Progress
 }
 
@@ -623,6 +624,24 @@ func sameModel(a, b string) bool {
 	return short(a) == short(b)
 }
 
+// noteDensity warns, once, where the tokenizer makes so many more tokens than are estimated that texts
+// within the limit that the probe found are cut by the server all the same.
+func (e *Embedder) noteDensity(reported, estimated int, batch []*input) {
+	longest := 0
+	for _, in := range batch {
+		longest = max(longest, in.tokens)
+	}
+	e.mu.Lock()
+	window := e.window.Tokens
+	cut := !e.dense && window > 0 && reported > estimated && 64*longest*reported >= 63*window*estimated
+	e.dense = e.dense || cut
+	e.mu.Unlock()
+	if cut {
+		fit := window * estimated / reported
+		e.warn("the server counts %d tokens where %d are estimated, so that texts of more than about %d estimated tokens do not fit into its %d: set max_tokens to %d or less", reported, estimated, fit, window, fit)
+	}
+}
+
 // noteUsage adds up tokens and watches for texts cut in silence: fewer tokens than words, or
 // one count for texts of different lengths.
 func (e *Embedder) noteUsage(reported int, batch []*input) int {
@@ -632,6 +651,7 @@ func (e *Embedder) noteUsage(reported int, batch []*input) int {
 		words += len(strings.Fields(in.text))
 		least = min(least, in.tokens)
 	}
+	e.noteDensity(reported, estimated, batch)
 	used := cmp.Or(reported, estimated)
 	e.count(func(s *Stats) { s.Tokens += used })
 	if reported == 0 {

@@ -340,6 +340,55 @@ func TestOpenAI(t *testing.T) {
 				}
 			}
 		})
+		// A tokenizer that cuts words into syllables, as a real server had one.
+		t.Run("dense tokens", func(t *testing.T) {
+			for _, each := range []struct {
+				probe, other int // tokens of the probe's words and of all others
+				limit        int
+				warned       bool
+			}{
+				{1, 1, 512, false},
+				{3, 3, 170, false}, // the probe tells
+				{1, 3, 512, true},  // the probe's words are tokens, others are not
+			} {
+				s := serve(t, func(w http.ResponseWriter, _ int, in []string) {
+					var items []string
+					tokens := 0
+					for i, x := range in {
+						left := 512
+						v := [3]int{1, 0, 0}
+						for _, word := range strings.Fields(x) {
+							n := each.other
+							if word == "one" || word == "red" || word == "sea" {
+								n = each.probe
+							}
+							if left -= n; left < 0 {
+								left += n
+								break
+							}
+							v[int(word[0])%3]++
+						}
+						tokens += 512 - left
+						items = append(items, fmt.Sprintf(`{"index":%d,"embedding":[%d,%d,%d]}`, i, v[0], v[1], v[2]))
+					}
+					fmt.Fprintf(w, `{"data":[%s],"usage":{"prompt_tokens":%d}}`, strings.Join(items, ","), tokens)
+				})
+				e := client(t, s, Options{ProbeWindow: true, ProbeTokens: 2000, Dimension: 3, Batch: 1})
+				if err := e.Prepare(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if got := InputLimit(e.Fingerprint()); got > each.limit || got < each.limit*15/16-tailWords {
+					t.Errorf("%+v: limit %d", each, got)
+				}
+				if _, err := e.Embed(ctx, []string{"word word", strings.Repeat("word ", 300)}, index.KindDocument); err != nil {
+					t.Fatal(err)
+				}
+				w := strings.Join(e.Stats().Warnings, "\n")
+				if strings.Contains(w, "do not fit into its 51") != each.warned {
+					t.Errorf("%+v: warnings %q", each, w)
+				}
+			}
+		})
 		t.Run("no limit", func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, _ int, in []string) {
 				var items []string

@@ -23,14 +23,15 @@ type Window struct {
 	Refuses   bool // it answers longer texts with an error
 }
 
-// Limit returns the window in tokens: the server's count if it gives one, else Words, and 0
-// if neither cutting nor refusal was seen.
+// Limit returns the window in estimated tokens: the server's count if it gives one and the probe's
+// words are one token each, as EstimateTokens has it; else Words; and 0 if neither cutting nor
+// refusal was seen.
 func (w Window) Limit() int {
 	switch {
 	case !w.Truncates && !w.Refuses:
 		return 0
-	case w.Truncates && w.Tokens > 0:
-		return w.Tokens
+	case w.Truncates && w.Words+tailWords >= w.Tokens-w.Tokens/16:
+		return max(w.Tokens, w.Words)
 	}
 	return w.Words
 }
