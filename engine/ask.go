@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed792a4543/assay/corpus"
@@ -104,7 +105,7 @@ func (e *Engine) answerFrom(ctx context.Context, r *reader, q AskQuery) (*AskRes
 	addUsage(&a.Usage, usage)
 	return &AskResult{
 		Build: r.id, Question: prepared.Text, Answer: a, Passages: passages,
-		Sources: sources(a, passages), Notes: resp.Notes,
+		Sources: sources(a, passages), Notes: slices.Concat(resp.Notes, a.Notes),
 	}, nil
 }
 

@@ -159,6 +159,17 @@ func (c *answersCmd) answer(a *app, e *engine.Engine, s engine.Settings, set *go
 	case len(res.Table.Cases) > 0:
 		a.printf("%d answers to read: --cases prints them\n", len(res.Table.Cases))
 	}
+	noted, first := 0, ""
+	for i := range res.Records {
+		if n := res.Records[i].Notes; len(n) > 0 {
+			if noted++; first == "" {
+				first = n[0]
+			}
+		}
+	}
+	if noted > 0 {
+		a.warnf("note: %d of %d answers: %s\n", noted, len(res.Records), shown(first))
+	}
 	if study != "" {
 		a.printf("\n%s", shown(study))
 	}

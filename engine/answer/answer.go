@@ -49,6 +49,7 @@ type Answer struct {
 	Structured     bool              `json:"structured,omitempty"`      // the reply had the requested JSON form
 	Confidence     float64           `json:"confidence,omitempty"`      // extractive only: score compared with the threshold, in [0,1]
 	Usage          Usage             `json:"usage"`
+	Notes          []string          `json:"notes,omitempty"`    // that the prompt or the reply was cut
 	Settings       map[string]string `json:"settings,omitempty"` // what was sent, not what was meant
 }
 

@@ -139,12 +139,15 @@ func (c *Chat) Answer(ctx context.Context, r Request) (Answer, error) {
 		}
 		return Answer{Usage: reply.Usage}, err
 	}
+	if strings.TrimSpace(reply.Text) == "" && reply.Thinking == "" {
+		return Answer{Usage: reply.Usage}, fmt.Errorf("chat: %s: %w: an empty reply", c.base, ErrReply)
+	}
 	a := parseReply(reply.Text, len(r.Passages))
 	if reply.Thinking != "" {
 		a.Thinking = strings.TrimSpace(reply.Thinking + "\n" + a.Thinking)
 	}
 	a.Model, a.PromptRevision = reply.Model, c.o.Prompts.Revision()
-	a.Usage, a.Settings = reply.Usage, reply.Settings
+	a.Usage, a.Settings, a.Notes = reply.Usage, reply.Settings, reply.Notes
 	return a, nil
 }
 
@@ -168,10 +171,11 @@ type Reply struct {
 	Model    string // as the server names it
 	Usage    Usage
 	Settings map[string]string // what was sent
+	Notes    []string          // that the prompt or the reply was cut
 }
 
 // Complete sends one exchange, with retries and time limit, for answers, judges and rewriting.
-// An empty reply is an error of the kind ErrReply, unless there is reasoning.
+// An empty reply is no error.
 func (c *Chat) Complete(ctx context.Context, in Completion) (Reply, error) {
 	start := time.Now()
 	plain := c.o.PlainText || in.Schema == nil
@@ -322,6 +326,10 @@ func (c *Chat) try(ctx context.Context, in Completion, plain bool) (Reply, error
 	} else {
 		reply, err = c.readWhole(ctx, resp)
 	}
+	// Servers cut a long prompt without a word, the rules and the passages first.
+	if n, words := reply.Usage.PromptTokens, len(strings.Fields(in.System))+len(strings.Fields(in.User)); err == nil && n > 0 && n < words {
+		reply.Notes = append(reply.Notes, fmt.Sprintf("the server read %d tokens of a prompt of %d words, so it cut the prompt: deliver less (answer.k, answer.budget) or raise the server's context length", n, words))
+	}
 	reply.Model = cmp.Or(reply.Model, c.o.Model)
 	reply.Settings = map[string]string{
 		"model": c.o.Model, "temperature": strconv.FormatFloat(b.Temperature, 'g', -1, 64), "seed": strconv.FormatInt(b.Seed, 10),
@@ -343,6 +351,13 @@ func (c *Chat) lost(ctx context.Context, err error) error {
 		return fmt.Errorf("chat: %s: %w within %s", c.base, errLost, c.o.Timeout)
 	}
 	return fmt.Errorf("chat: %s: %w: %w", c.base, errLost, err)
+}
+
+// finishLength is the finish reason of a reply that met the limit of tokens.
+const finishLength = "length"
+
+func (c *Chat) cutReply() string {
+	return fmt.Sprintf("the reply was cut at %d tokens: raise answer.max_tokens", c.o.MaxTokens)
 }
 
 // maxReply bounds what is read of one reply.
@@ -369,6 +384,7 @@ func (c *Chat) readWhole(ctx context.Context, resp *http.Response) (Reply, error
 				Reasoning        string  `json:"reasoning"`
 				ReasoningContent string  `json:"reasoning_content"`
 			} `json:"message"`
+			FinishReason string `json:"finish_reason"`
 		} `json:"choices"`
 	}
 	if err := json.Unmarshal(data, &out); err != nil {
@@ -386,6 +402,9 @@ func (c *Chat) readWhole(ctx context.Context, resp *http.Response) (Reply, error
 	r.Thinking = cmp.Or(m.ReasoningContent, m.Reasoning)
 	if m.Content != nil {
 		r.Text = *m.Content
+	}
+	if out.Choices[0].FinishReason == finishLength {
+		r.Notes = append(r.Notes, c.cutReply())
 	}
 	if r.Text == "" && m.Refusal != "" {
 		quoted, err := json.Marshal(m.Refusal)
@@ -450,6 +469,9 @@ func (c *Chat) readStream(ctx context.Context, resp *http.Response, each func(st
 		}
 		if f := ev.Choices[0].FinishReason; f != nil && *f != "" {
 			finished = true
+			if *f == finishLength {
+				r.Notes = append(r.Notes, c.cutReply())
+			}
 		}
 	}
 	r.Text, r.Thinking = text.String(), thinking.String()

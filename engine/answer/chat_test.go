@@ -177,6 +177,20 @@ func TestChat(t *testing.T) {
 			t.Errorf("cancelled: got %v", err)
 		}
 	})
+	t.Run("cut", func(t *testing.T) {
+		short := status(200, `{"model":"m","choices":[{"message":{"content":"{\"answer\":\"7 da"},"finish_reason":"length"}],"usage":{"prompt_tokens":2048,"completion_tokens":512}}`)
+		a, err := chat(t, serve(t, short), nil).Answer(t.Context(), request(strings.Repeat("word ", 3000)))
+		if err != nil || a.Text != "7 da" || a.Structured || len(a.Notes) != 2 {
+			t.Fatalf("got %+v, %v", a, err)
+		}
+		if n := strings.Join(a.Notes, "\n"); !strings.Contains(n, "cut at 512 tokens") || !strings.Contains(n, "read 2048 tokens of a prompt of 3") {
+			t.Errorf("notes %q", a.Notes)
+		}
+		_, err = chat(t, serve(t, says(" ")), nil).Answer(t.Context(), request("x"))
+		if !errors.Is(err, answer.ErrReply) {
+			t.Errorf("an empty reply: %v", err)
+		}
+	})
 	t.Run("schema refused", func(t *testing.T) {
 		s := serve(t, status(400, `{"error":{"message":"response_format is not supported"}}`), says("7 days [1]."))
 		a, err := chat(t, s, nil).Answer(t.Context(), request("x"))
@@ -197,7 +211,13 @@ func TestChat(t *testing.T) {
 			{`{"answer": "not there", "refused": true}`, "not there", true, []int{}},
 			{`The passage shows {"answer":"40","refused":false}. {"answer":"7 [1]","refused":false}`, "7 [1]", false, []int{1}},
 			{`{"answer": null, "refused": false}`, "", false, []int{}},
-			{`{"answer":"broken`, `{"answer":"broken`, false, []int{}},
+			{`{"answer":"broken`, "broken", false, []int{}},
+			// What a real server sent for want of tokens.
+			{"{\"answer\":\"ok\",\n                    \"refused\":true,\n        ", "ok", true, []int{}},
+			{`{"answer":"7 days [1], or`, "7 days [1], or", false, []int{1}},
+			{`{"sources":[2],"answer":"7 days, or`, "7 days, or", false, []int{2}},
+			{`{"answer":"\x`, `{"answer":"\x`, false, []int{}},
+			{`{"note":"7 da`, `{"note":"7 da`, false, []int{}},
 		} {
 			s := serve(t, says(tt.reply))
 			a, err := chat(t, s, nil).Answer(t.Context(), request("x", "y"))
@@ -245,6 +265,10 @@ func TestChatStream(t *testing.T) {
 	a, err = chat(t, s, func(o *answer.ChatOptions) { o.Stream, o.Wait = true, time.Millisecond }).Answer(t.Context(), r)
 	if err != nil || a.Text != "7 days" || !slices.Equal(got, []string{"7 da", "ys"}) {
 		t.Errorf("got %+v, pieces %q, %v", a, got, err)
+	}
+	cut := events(piece(`{"answer": "7 da`), `{"choices":[{"delta":{},"finish_reason":"length"}]}`, "[DONE]")
+	if a, err := chat(t, serve(t, cut), stream).Answer(t.Context(), request("x")); err != nil || a.Text != "7 da" || len(a.Notes) != 1 {
+		t.Errorf("cut: got %+v, %v", a, err)
 	}
 	for name, script := range map[string]http.HandlerFunc{
 		"truncated": events(piece("7 da")),

@@ -14,12 +14,21 @@ func parseReply(raw string, shown int) Answer {
 	text, thinking := evalanswer.StripThinking(raw)
 	a := Answer{Raw: raw, Thinking: thinking}
 	fields, ok := lastObject(text)
+	a.Structured = ok
+	if !ok {
+		// A reply that the limit of tokens cut off is read as far as it goes.
+		fields = map[string]json.RawMessage{}
+		fieldsSoFar(text, func(key string, value json.RawMessage) bool {
+			fields[key] = value
+			return true
+		})
+		ok = stringField(fields, "answer", "response") != ""
+	}
 	if !ok {
 		a.Text = strings.TrimSpace(text)
 		a.Citations = evalanswer.Citations(a.Text, shown).Markers
 		a.Refused, _ = evalanswer.Refusal(a.Text)
 	} else {
-		a.Structured = true
 		a.Text = stringField(fields, "answer", "response", "text")
 		a.Citations = evalanswer.Citations(a.Text, shown).Markers
 		if raw, ok := anyField(fields, "sources", "citations", "source"); ok && len(a.Citations) == 0 {

@@ -283,7 +283,7 @@ func Fill(rec *evalanswer.Record, a Answer) {
 		rec.Confidence = new(a.Confidence)
 	}
 	rec.Model, rec.PromptRevision, rec.Settings = a.Model, a.PromptRevision, a.Settings
-	rec.Raw, rec.Thinking = a.Raw, a.Thinking
+	rec.Raw, rec.Thinking, rec.Notes = a.Raw, a.Thinking, a.Notes
 	u := a.Usage
 	rec.Usage = evalanswer.Usage{Requests: u.Requests, Retries: u.Retries, PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, Cost: u.Cost}
 }

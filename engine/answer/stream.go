@@ -37,36 +37,60 @@ func (s *textStream) again() { s.raw.Reset() }
 
 // answerSoFar returns the text of the answer in the beginning of a reply, "" while there is none.
 // It ends in no white space, because the answer does not either.
-func answerSoFar(raw string) string {
+func answerSoFar(raw string) (answer string) {
 	text, _ := evalanswer.StripThinking(raw)
+	fieldsSoFar(text, func(key string, value json.RawMessage) bool {
+		switch key {
+		case "answer", "response", "text":
+			var s string
+			_ = json.Unmarshal(value, &s) // a value of another kind is no text
+			answer = strings.TrimSpace(s)
+			return false
+		}
+		return true
+	})
+	return answer
+}
+
+// fieldsSoFar hands over the fields of the JSON object that text, which may stand in a code fence,
+// begins with, keys in lower case, as far as they are there: of a string that is cut off, its
+// beginning; of other values, those that are whole. It ends when each returns false.
+func fieldsSoFar(text string, each func(key string, value json.RawMessage) bool) {
 	if rest, fenced := strings.CutPrefix(text, "```"); fenced {
 		text = strings.TrimLeft(strings.TrimPrefix(rest, "json"), " \r\n")
 	}
 	text, ok := strings.CutPrefix(text, "{")
 	if !ok {
-		return ""
+		return
 	}
 	for {
 		text = strings.TrimLeft(text, " \t\r\n,")
 		key, rest, closed := stringSoFar(text)
 		if !closed {
-			return ""
+			return
 		}
 		if text, ok = strings.CutPrefix(strings.TrimLeft(rest, " \t\r\n"), ":"); !ok {
-			return ""
+			return
 		}
 		text = strings.TrimLeft(text, " \t\r\n")
-		switch strings.ToLower(key) {
-		case "answer", "response", "text":
-			value, _, _ := stringSoFar(text)
-			return strings.TrimSpace(value)
+		var value json.RawMessage
+		if strings.HasPrefix(text, `"`) {
+			s, rest, whole := stringSoFar(text)
+			quoted, err := json.Marshal(s)
+			if err != nil { // unreachable: a string always encodes
+				return
+			}
+			value, text, closed = quoted, rest, whole
+		} else {
+			d := json.NewDecoder(strings.NewReader(text))
+			if d.Decode(&value) != nil {
+				return
+			}
+			text = text[d.InputOffset():]
 		}
-		var skipped json.RawMessage
-		d := json.NewDecoder(strings.NewReader(text))
-		if d.Decode(&skipped) != nil {
-			return ""
+		if !each(strings.ToLower(key), value) || !closed {
+			return
 		}
-		text = text[d.InputOffset():]
 	}
 }
 

@@ -36,6 +36,7 @@ type Record struct {
 	Settings       map[string]string `json:"settings,omitempty"`
 	Raw            string            `json:"raw,omitempty"`
 	Thinking       string            `json:"thinking,omitempty"`
+	Notes          []string          `json:"notes,omitempty"`         // what is wrong with the exchange although there is an answer, such as a cut prompt
 	Error          string            `json:"error,omitempty"`         // the answerer failed; the question stays in every denominator
 	Harness        string            `json:"harness_error,omitempty"` // grading or retrieval failed: the result is incomplete
 	Usage          Usage             `json:"usage"`
