@@ -24,8 +24,8 @@ import (
 // neither do the bytes, and mostly not on chunks far away, so that a change leaves most batches
 // as they were (see Segments).
 const (
-	batchLeast = 512      // chunks, before which no batch ends
-	batchEvery = 512      // of the chunks after that one in so many, by a hash of its id, begins a new batch
+	batchLeast = 128      // chunks, before which no batch ends
+	batchEvery = 128      // of the chunks after that one in so many, by a hash of its id, begins a new batch
 	batchMost  = 4096     // chunks
 	batchBytes = 16 << 20 // of text
 )
