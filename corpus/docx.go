@@ -23,8 +23,10 @@ const (
 // the file, with its heading styles as sections. Headers, footers, notes, comments, deleted
 // text, field codes and drawings are left out. Tables become a line for each row, cells
 // separated by " | ", with the first row as header. Position gives the number of the paragraph
-// as the line. The format cannot carry permissions. Because it is an archive, it is read only
-// where Include or Formats names it.
+// as the line. The custom properties acl, supersedes and title of the file (in Word: File, Info,
+// Properties, Advanced) hold what front matter holds elsewhere, labels separated by commas; what
+// cannot be read of them fails the load. Because it is an archive, it is read only where Include
+// or Formats names it.
 func DOCX() Reader {
 	return Reader{Name: "docx", Extensions: []string{".docx"}, Explicit: true, Bytes: true, Read: readDOCX}
 }
@@ -43,6 +45,10 @@ func readDOCX(ctx context.Context, in *Input) ([]Document, error) {
 	} else if err := r.styles(styles); err != nil {
 		return nil, in.Skip("styles: %v", err)
 	}
+	var d Document
+	if err := r.properties(ctx, in, z, &d); err != nil {
+		return nil, err
+	}
 	body, err := part(z, "word/document.xml")
 	if err != nil || body == nil {
 		if err == nil {
@@ -56,7 +62,7 @@ func readDOCX(ctx context.Context, in *Input) ([]Document, error) {
 		}
 		return nil, in.Skip("damaged: %v", err)
 	}
-	d := Document{Text: r.out.String(), Anchors: r.anchors}
+	d.Text, d.Anchors = r.out.String(), r.anchors
 	d.Sections = outline(r.headings, 0, len(d.Text))
 	d.Blocks = r.blocks
 	place(&d)
@@ -66,7 +72,7 @@ func readDOCX(ctx context.Context, in *Input) ([]Document, error) {
 // part returns the content of one file of the archive, nil if there is none.
 func part(z *zip.Reader, name string) ([]byte, error) {
 	for _, f := range z.File {
-		if f.Name != name {
+		if !strings.EqualFold(f.Name, name) { // as the names of parts are compared
 			continue
 		}
 		if f.UncompressedSize64 > maxPartBytes {
@@ -87,6 +93,54 @@ func part(z *zip.Reader, name string) ([]byte, error) {
 		return b, nil
 	}
 	return nil, nil
+}
+
+// properties reads what the custom properties say of title, permissions and superseded documents.
+func (r *docxReader) properties(ctx context.Context, in *Input, z *zip.Reader, d *Document) error {
+	data, err := part(z, "docProps/custom.xml")
+	if err != nil {
+		return in.Fail(0, "custom properties cannot be read: %v: permissions cannot be told otherwise", err)
+	}
+	var keys []metaKey
+	seen := map[string]bool{}
+	name, kind := "", ""
+	var value strings.Builder
+	err = eachXML(ctx, data, func(t xml.Token) {
+		switch t := t.(type) {
+		case xml.StartElement:
+			switch {
+			case t.Name.Local == "property":
+				name, kind = attribute(t, "name"), ""
+				value.Reset()
+			case name != "" && kind == "":
+				kind = t.Name.Local
+			}
+		case xml.CharData:
+			if kind != "" {
+				value.Write(t)
+			}
+		case xml.EndElement:
+			if t.Name.Local != "property" || name == "" {
+				return
+			}
+			k := commaKey(name, value.String(), 0)
+			if seen[name] {
+				k.problem = "is given twice"
+			} else if kind != "lpwstr" && kind != "lpstr" && kind != "bstr" {
+				k.problem = "is not of the type text"
+			}
+			seen[name] = true
+			keys = append(keys, k)
+			name, kind = "", ""
+		}
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return in.Fail(0, "custom properties cannot be read: %v: permissions cannot be told otherwise", err)
+	}
+	return applyMeta(in, d, keys)
 }
 
 type docxReader struct {

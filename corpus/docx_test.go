@@ -3,6 +3,7 @@ package corpus
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -11,11 +12,18 @@ import (
 
 const docxStyles = `<w:styles xmlns:w="x"><w:style w:styleId="Ttl"><w:name w:val="heading 1"/></w:style><w:style w:styleId="Sub"><w:name w:val="Own"/><w:pPr><w:outlineLvl w:val="1"/></w:pPr></w:style></w:styles>`
 
-func docx(t testing.TB, body string) string {
+func docx(t testing.TB, body string) string { return docxWith(t, body, "") }
+
+// docxWith has custom properties unless they are "".
+func docxWith(t testing.TB, body, properties string) string {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	for name, content := range map[string]string{"word/styles.xml": docxStyles, "word/document.xml": `<w:document xmlns:w="x" xmlns:mc="y"><w:body>` + body + `</w:body></w:document>`} {
+	parts := map[string]string{"word/styles.xml": docxStyles, "word/document.xml": `<w:document xmlns:w="x" xmlns:mc="y"><w:body>` + body + `</w:body></w:document>`}
+	if properties != "" {
+		parts["docProps/custom.xml"] = properties
+	}
+	for name, content := range parts {
 		w, err := z.Create(name)
 		if err != nil {
 			t.Fatal(err)
@@ -75,12 +83,52 @@ func TestDOCX(t *testing.T) {
 	})
 }
 
+// property is one custom property as Word writes it.
+func property(name, kind, value string) string {
+	return `<property fmtid="{D5CDD505-2E9C-101B-9397-08002B2CF9AE}" pid="2" name="` + name + `"><vt:` + kind + `>` + value + `</vt:` + kind + `></property>`
+}
+
+func properties(all ...string) string {
+	return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?><Properties xmlns="p" xmlns:vt="v">` + strings.Join(all, "") + `</Properties>`
+}
+
+func TestDOCXProperties(t *testing.T) {
+	o := Options{Include: []string{"*.docx"}}
+	body := `<w:p><w:r><w:t>Within 7 days</w:t></w:r></w:p>`
+	c := loadFS(t, o, "old.docx", docx(t, body), "new.docx", docxWith(t, body, properties(
+		property("title", "lpwstr", "Returns, revised"), property("acl", "lpwstr", "staff, bo&#97;rd"), property("supersedes", "lpwstr", "old.docx"), property("Pages", "i4", "7"))))
+	d := c.Find("new.docx")
+	if d == nil || d.Title != "Returns, revised" || d.Metadata["Pages"] != "7" {
+		t.Fatalf("%+v, skipped %v", d, c.Skipped)
+	}
+	if diff := cmp.Diff([]string{"board", "staff"}, d.ACL); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]DocumentID{"old.docx"}, d.Supersedes); diff != "" {
+		t.Errorf("superseded (-want +got):\n%s", diff)
+	}
+	for name, custom := range map[string]string{
+		"misspelt": properties(property("ACL", "lpwstr", "staff")), "plural": properties(property("acls", "lpwstr", "staff")),
+		"number": properties(property("acl", "i4", "7")), "empty": properties(property("acl", "lpwstr", " , ")), "no value": properties(`<property name="acl"/>`),
+		"twice":   properties(property("acl", "lpwstr", "staff"), property("acl", "lpwstr", "board")),
+		"unknown": properties(property("supersedes", "lpwstr", "none.docx")), "broken": properties(property("acl", "lpwstr", "staff"))[:150],
+	} {
+		if err := loadErr(t, o, "a.docx", docxWith(t, body, custom)); !strings.Contains(err.Error(), "a.docx") {
+			t.Errorf("PM-04 %s: %v", name, err)
+		}
+	}
+}
+
 func FuzzDOCX(f *testing.F) {
-	f.Add(docxBody)
-	f.Add(`<w:p><w:p><w:t>nested</w:t></w:p></w:p><w:tbl><w:tbl></w:tbl><w:t>x</w:t></w:tbl>`)
-	f.Add(`<w:t>no paragraph</w:t></w:p><w:tr><w:tc>`)
-	f.Fuzz(func(t *testing.T, body string) {
-		c, err := FS("fuzz", files("a.docx", docx(t, body)), Options{Include: []string{"*"}}).Load(t.Context())
+	f.Add(docxBody, "")
+	f.Add(`<w:p><w:p><w:t>nested</w:t></w:p></w:p><w:tbl><w:tbl></w:tbl><w:t>x</w:t></w:tbl>`, properties(property("acl", "lpwstr", "staff")))
+	f.Add(`<w:t>no paragraph</w:t></w:p><w:tr><w:tc>`, `<property name="x"><property></a>`)
+	f.Fuzz(func(t *testing.T, body, custom string) {
+		c, err := FS("fuzz", files("a.docx", docxWith(t, body, custom)), Options{Include: []string{"*"}}).Load(t.Context())
+		var fault *FileError
+		if errors.As(err, &fault) {
+			return // permissions that cannot be told
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -147,6 +147,21 @@ type metaKey struct {
 	scalar  bool
 }
 
+// commaKey is an entry of a format that has strings alone: labels and documents are separated by
+// commas.
+func commaKey(name, content string, line int) metaKey {
+	k := metaKey{name: name, line: line, value: content, scalar: true, strings: []string{}}
+	for part := range strings.SplitSeq(content, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			k.strings = append(k.strings, part)
+		}
+	}
+	if len(k.strings) == 0 {
+		k.problem = "has no content"
+	}
+	return k
+}
+
 // applyMeta takes the keys that mean something and keeps all as metadata.
 func applyMeta(in *Input, d *Document, keys []metaKey) error {
 	var errs []error
@@ -168,18 +183,12 @@ func applyMeta(in *Input, d *Document, keys []metaKey) error {
 				errs = append(errs, in.Fail(k.line, "acl %s: write a label or a list of labels, such as acl: [staff]", k.problem))
 				continue
 			}
-			for _, label := range k.strings {
-				label = Normalize(label)
-				if strings.TrimSpace(label) == "" {
-					errs = append(errs, in.Fail(k.line, "acl holds an empty label: remove it, or write acl: [] for everyone"))
-					continue
-				}
-				if strings.TrimSpace(label) != label {
-					errs = append(errs, in.Fail(k.line, "acl label %q begins or ends with white space: remove it", label))
-					continue
-				}
-				d.ACL = append(d.ACL, label)
+			labels, problem := aclLabels(k.strings)
+			if problem != "" {
+				errs = append(errs, in.Fail(k.line, "acl %s", problem))
+				continue
 			}
+			d.ACL = append(d.ACL, labels...)
 		case "supersedes":
 			if k.problem != "" {
 				errs = append(errs, in.Fail(k.line, "supersedes %s: write a document's path or a list of paths", k.problem))

@@ -144,16 +144,7 @@ func (r *htmlReader) meta(src string, base int, d *Document) error {
 				if name != "acl" && name != "supersedes" && (meant == "" || meant == "title") {
 					continue
 				}
-				k := metaKey{name: name, line: line, value: content, scalar: true, strings: []string{}}
-				for part := range strings.SplitSeq(content, ",") {
-					if part = strings.TrimSpace(part); part != "" {
-						k.strings = append(k.strings, part)
-					}
-				}
-				if len(k.strings) == 0 {
-					k.problem = "has no content"
-				}
-				keys = append(keys, k)
+				keys = append(keys, commaKey(name, content, line))
 			}
 		case html.TextToken:
 			if inTitle {

@@ -46,6 +46,15 @@ type Options struct {
 	Invalid string            // what to do with files that are not text in their charset: skip (default), replace, error
 	Formats map[string]string // pattern → name of the reader, for files whose ending does not tell
 
+	// ACL gives permissions by path: pattern → labels of those who may read the files. It is for
+	// formats without front matter and for whole folders. It only takes readers away: a document
+	// with labels of its own, and one under several patterns, keeps those labels that all of them
+	// name, and having none in common is an error, as is a pattern that matches no file.
+	ACL map[string][]string
+	// Supersedes names older documents for formats that cannot: path → paths. They add to those
+	// that the document names itself.
+	Supersedes map[string][]string
+
 	IndexFrontMatter bool // let the front matter of a document be searched; by default it is metadata only
 	TextHeadings     bool // take lines in capitals and underlined lines of plain text as headings
 
@@ -281,6 +290,7 @@ func (s *fsSource) Load(ctx context.Context) (*Collection, error) {
 		err      error
 	}
 	results := make([]result, len(entries))
+	rules := o.rules()
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(entries)) {
@@ -308,13 +318,21 @@ func (s *fsSource) Load(ctx context.Context) (*Collection, error) {
 		r := &results[i]
 		errs = append(errs, r.err)
 		c.Warnings = append(c.Warnings, r.warnings...)
+		rules.see(entries[i].id)
+		for k := range r.docs {
+			errs = append(errs, rules.narrow(entries[i].id, &r.docs[k]))
+		}
 		if r.skipped != "" {
 			c.Skipped = append(c.Skipped, Skipped{entries[i].id, r.skipped})
 		}
 		c.Documents = append(c.Documents, r.docs...)
 	}
 	slices.SortFunc(c.Skipped, func(a, b Skipped) int { return strings.Compare(a.Path, b.Path) })
-	errs = append(errs, c.finish())
+	for _, skipped := range c.Skipped {
+		rules.see(skipped.Path)
+	}
+	slices.SortStableFunc(c.Documents, byID)
+	errs = append(errs, rules.finish(c), c.finish())
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -332,6 +350,7 @@ func (o Options) Validate() error {
 			errs = append(errs, fmt.Errorf("charset of %q: %w", pattern, err))
 		}
 	}
+	errs = append(errs, o.checkRules()...)
 	switch o.Invalid {
 	case "", InvalidSkip, InvalidReplace, InvalidError:
 	default:
@@ -607,10 +626,12 @@ func complete(d *Document, in *Input, format, version string) {
 // equal one came before it, so the first never carries a number of its own.
 func plainTitle(path []string) string { return path[len(path)-1] }
 
+func byID(a, b Document) int { return strings.Compare(string(a.ID), string(b.ID)) }
+
 // finish sorts the documents and checks what only the whole collection shows: ids that are
 // given twice, superseded documents that do not exist, and circles of them.
 func (c *Collection) finish() error {
-	slices.SortStableFunc(c.Documents, func(a, b Document) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	slices.SortStableFunc(c.Documents, byID)
 	var errs []error
 	for i := 1; i < len(c.Documents); i++ {
 		if c.Documents[i].ID == c.Documents[i-1].ID && (i < 2 || c.Documents[i].ID != c.Documents[i-2].ID) {
