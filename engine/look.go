@@ -16,14 +16,31 @@ func (e *Engine) RecordLook(ctx context.Context, set *golden.Set, split, build, 
 	if split == "" || split == golden.Dev || set == nil {
 		return nil
 	}
+	return e.look(ctx, refOf(set), set.Path, build, "", who, questions)
+}
+
+// LookAtRecord is RecordLook for whoever shows the questions of a stored run, whichever version of
+// the set it asked. Without the set, or with another one, the store's ledger alone has the look.
+func (e *Engine) LookAtRecord(ctx context.Context, set *golden.Set, rec *evalkit.Record, who string) error {
+	ev := rec.Evaluation
+	if ev.Split == "" || ev.Split == golden.Dev {
+		return nil
+	}
+	path := ""
+	if set != nil && set.Name == ev.Golden.Name {
+		path = set.Path
+	}
+	return e.look(ctx, ev.Golden, path, ev.Build, rec.Digest, who, true)
+}
+
+func (e *Engine) look(ctx context.Context, set evalkit.GoldenRef, path, build, record, who string, questions bool) error {
 	unlock, err := e.lock(ctx, e.o.LockWait)
 	if err != nil {
 		return err
 	}
-	return errors.Join(e.recordLook(set, build, "", who, questions), unlock())
+	return errors.Join(e.recordLook(set, path, build, record, who, questions), unlock())
 }
 
-// LookAtRecord is RecordLook for whoever shows the questions of a stored run.
-func (e *Engine) LookAtRecord(ctx context.Context, set *golden.Set, rec *evalkit.Record, who string) error {
-	return e.RecordLook(ctx, set, rec.Evaluation.Split, rec.Evaluation.Build, who, true)
+func refOf(set *golden.Set) evalkit.GoldenRef {
+	return evalkit.GoldenRef{Name: set.Name, Version: set.Version, Digest: set.Digest()}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed792a4543/assay/corpus"
 	"github.com/seed792a4543/assay/index"
+	"github.com/seed792a4543/assay/index/lexical"
 )
 
 // Reading is a build as one caller may read it. Documents that the caller may not see do not
@@ -92,6 +93,9 @@ func (v *Reading) Document(id corpus.DocumentID) (*corpus.Document, error) {
 // Terms returns the words of a text as the build's word index reduces them, in order, with
 // repeats.
 func (v *Reading) Terms(text string) []string { return v.r.lexical.Terms(text) }
+
+// Spans returns the words of a text as Terms does, each with its place in it.
+func (v *Reading) Spans(text string) []lexical.Span { return v.r.lexical.Analyzer().Spans(text) }
 
 // Common reports whether a term, as Terms returns it, stands in more than about a quarter of the
 // build's chunks, so that finding it says little. Where statistics are kept by label it is

@@ -61,7 +61,7 @@ func (e *Engine) ConfirmSweep(ctx context.Context, source corpus.Source, set *go
 	if err != nil {
 		return nil, err
 	}
-	err = e.recordLook(set, rows[1].Build, "", who, false)
+	err = e.recordLook(refOf(set), set.Path, rows[1].Build, "", who, false)
 	if err == nil {
 		c.Looks, c.Spent, err = e.looks(set)
 	}

@@ -277,7 +277,7 @@ func (e *Engine) validate(ctx context.Context, c *compared, set *golden.Set, pol
 	// The look comes first: an interruption may leave a look without a verdict, never a verdict
 	// on the holdout that nobody is seen to have looked at.
 	if o.Split != golden.Dev {
-		err = e.recordLook(set, c.candidate.id, rec.Digest, o.Who, o.Questions)
+		err = e.recordLook(refOf(set), set.Path, c.candidate.id, rec.Digest, o.Who, o.Questions)
 	}
 	if err == nil {
 		err = e.storeRecord(c.candidate.id, rec, val.LiveRecord, val.Verdict, val.Candidate.Times)
@@ -332,19 +332,19 @@ func wearNote(set *golden.Set, questions bool) (string, error) {
 
 // recordLook notes a look at the holdout in the store's ledger and, for a set that was read
 // from a file, in the ledger beside it.
-func (e *Engine) recordLook(set *golden.Set, build, record, who string, questions bool) error {
+func (e *Engine) recordLook(set evalkit.GoldenRef, path, build, record, who string, questions bool) error {
 	revealed := golden.RevealedTotals
 	if questions {
 		revealed = golden.RevealedQuestions
 	}
-	now, digest := e.o.Now().UTC(), set.Digest()
+	now := e.o.Now().UTC()
 	if err := e.appendLedger(LedgerEntry{
-		Time: now, Action: "holdout", Build: build, Who: who, Golden: digest, Record: record, Revealed: revealed,
-	}); err != nil || set.Path == "" {
+		Time: now, Action: "holdout", Build: build, Who: who, Golden: set.Digest, Record: record, Revealed: revealed,
+	}); err != nil || path == "" {
 		return err
 	}
-	return golden.RecordLook(e.fsys, golden.LedgerPath(set.Path), golden.Look{
-		When: now, Who: who, Build: build, Set: set.Name, Version: set.Version, Digest: digest, Revealed: revealed,
+	return golden.RecordLook(e.fsys, golden.LedgerPath(path), golden.Look{
+		When: now, Who: who, Build: build, Set: set.Name, Version: set.Version, Digest: set.Digest, Revealed: revealed,
 	})
 }
 

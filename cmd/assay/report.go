@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/seed792a4543/assay/engine"
 	"github.com/seed792a4543/assay/engine/pages"
 	"github.com/seed792a4543/assay/engine/serve"
 )
@@ -17,6 +18,7 @@ type reportCmd struct {
 	Golden    string   `help:"Golden set, for the text of questions (default: the settings')." placeholder:"FILE"`
 	As        []string `help:"Permission labels of the report's readers: documents they may not see stay out of it." placeholder:"LABEL,..."`
 	AllLabels bool     `help:"Its readers may see every document."`
+	Sweep     string   `help:"Kept sweep to show with it (default: the newest that measured the build), or none." placeholder:"ID"`
 }
 
 func (c *reportCmd) Run(a *app) error {
@@ -36,7 +38,7 @@ func (c *reportCmd) Run(a *app) error {
 	var b bytes.Buffer
 	if err == nil {
 		err = pages.Report(&b, e, id, pages.ReportOptions{
-			Run: c.RunID, Golden: set, Policy: policyOf(s),
+			Run: c.RunID, Golden: set, Policy: policyOf(s), Sweep: c.Sweep,
 			Caller: serve.Caller{As: c.As, All: c.AllLabels},
 		})
 	}
@@ -44,6 +46,9 @@ func (c *reportCmd) Run(a *app) error {
 		if _, rec, verr := e.Verdict(id, c.RunID); verr == nil {
 			err = e.LookAtRecord(a.ctx, set, rec, who(""))
 		}
+	}
+	if errors.Is(err, engine.ErrNoSweep) {
+		err = usageError("%v", err)
 	}
 	if err = errors.Join(err, e.Close()); err != nil {
 		return err

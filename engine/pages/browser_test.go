@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/seed792a4543/assay/engine"
 	"github.com/seed792a4543/assay/engine/pages"
 	"github.com/seed792a4543/assay/engine/serve"
 	"github.com/seed792a4543/assay/engine/serve/servetest"
@@ -207,13 +208,17 @@ const audit = `(() => {
 func TestAccessibility(t *testing.T) {
 	ctx := browser(t)
 	s := servetest.New(t)
+	held, err := s.ValidateWith(t.Context(), s.Candidate, s.Set, s.Policy, engine.ValidateOptions{NoSelfTest: true, EvalOptions: engine.EvalOptions{Split: "all"}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	url, token, _ := site(t, s, serve.Caller{Name: "anna", All: true})
 	reportFile := filepath.Join(t.TempDir(), "report.html")
 	out, err := os.Create(reportFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pages.Report(out, s.Engine, s.Candidate, pages.ReportOptions{Golden: s.Set, Policy: s.Policy, Caller: serve.Caller{All: true}}); err != nil {
+	if err := pages.Report(out, s.Engine, s.Candidate, pages.ReportOptions{Sweep: s.Sweep, Golden: s.Set, Policy: s.Policy, Caller: serve.Caller{All: true}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := out.Close(); err != nil {
@@ -224,6 +229,9 @@ func TestAccessibility(t *testing.T) {
 		{"builds", url + "/"},
 		{"run", url + "/run?build=" + s.Candidate},
 		{"compare", url + "/compare?a=" + s.LiveBuild + "&b=" + s.Candidate},
+		{"sweeps", url + "/sweeps"},
+		{"sweep", url + "/sweep?id=" + s.Sweep},
+		{"holdout", url + "/run?build=" + s.Candidate + "&run=" + held.Run},
 		{"question", url + "/question?id=fan"},
 		{"document", url + "/document?doc=care.md&start=40&end=120&q=kettle"},
 		{"search", url + "/search?q=fan+blades+dust&do=answer"},

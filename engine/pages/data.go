@@ -121,19 +121,29 @@ func (s *site) seesQuestion(c serve.Caller, id, build string) error {
 // look records that a person is shown single questions of a run, which spends a holdout. It is
 // written once for each person and run while the server runs, not at each view.
 func (s *site) look(r *http.Request, set *golden.Set, rec *evalkit.Record) error {
-	if rec.Evaluation.Split == golden.Dev || set == nil {
+	if rec.Evaluation.Split == golden.Dev {
 		return nil
 	}
 	who := serve.CallerFrom(r.Context()).Name
-	key := who + " " + rec.Digest
+	return s.once(who+" "+rec.Digest, func() error { return s.e.LookAtRecord(r.Context(), set, rec, who) })
+}
+
+// once records a look unless it was recorded before.
+func (s *site) once(key string, record func() error) error {
 	if _, seen := s.looks.LoadOrStore(key, true); seen {
 		return nil
 	}
-	if err := s.e.LookAtRecord(r.Context(), set, rec, who); err != nil {
+	err := record()
+	if err != nil {
 		s.looks.Delete(key)
-		return err
 	}
-	return nil
+	return err
+}
+
+// withheld reports whether the single questions of a run are kept back: those of the holdout are
+// shown to whoever asks for them, since that spends it.
+func withheld(r *http.Request, rec *evalkit.Record) bool {
+	return rec.Evaluation.Split != golden.Dev && r.URL.Query().Get("holdout") != "show"
 }
 
 // texts reads passages of a build, each document once.
@@ -278,6 +288,8 @@ type runData struct {
 	Settings   map[string]string
 	Times      *evalkit.Times
 	Base       string
+	Withheld   bool   // the questions are of the holdout and were not asked for
+	Sweep      string // newest sweep that measured the build
 }
 
 func newRunData(v *verdict.Verdict, rec *evalkit.Record, see sees, set *golden.Set) *runData {
@@ -361,10 +373,17 @@ func (s *site) run(w http.ResponseWriter, r *http.Request) error {
 		defer reading.Close()
 	}
 	set := s.set()
-	if err := s.look(r, set, rec); err != nil {
+	p.runData = newRunData(v, rec, newSees(p.Caller, reading, set), set)
+	if p.Withheld = withheld(r, rec); p.Withheld {
+		p.Questions = nil
+	} else if err := s.look(r, set, rec); err != nil {
 		return err
 	}
-	p.runData = newRunData(v, rec, newSees(p.Caller, reading, set), set)
+	if saved, err := sweepOf(s.e, p.Caller, v.Build); err != nil {
+		return err
+	} else if saved != nil {
+		p.Sweep = saved.ID
+	}
 	live, err := s.e.LiveID()
 	if err != nil {
 		return err
@@ -408,6 +427,7 @@ type flip struct {
 	CSRF     string
 	Form     bool // whether decisions can be taken here
 	Allowed  bool // whether this caller may
+	Holdout  bool // whether it is of the holdout
 }
 
 // place is a document and section as a form sends them.
@@ -420,6 +440,9 @@ type compareData struct {
 	Hidden  bool
 	Shown   []flip
 	Decided int
+	// Withheld says that the questions are of the holdout and were not asked for; Holdout that they
+	// were.
+	Withheld, Holdout bool
 }
 
 type comparePage struct {
@@ -457,14 +480,17 @@ func (s *site) compare(w http.ResponseWriter, r *http.Request) error {
 			defer x.Close()
 		}
 	}
-	if err := s.look(r, set, candidate); err != nil {
-		return err
-	}
 	c := engine.CompareRecords(baseRec, candidate, s.o.Policy, set)
 	if stored.LiveBuild == a {
 		c.Verdict = stored // it also knows the self-test and the reference
 	}
 	p.compareData = newCompareData(c, baseRec, candidate, newSees(p.Caller, left, set), newSees(p.Caller, right, set), set)
+	p.Holdout = candidate.Evaluation.Split != golden.Dev
+	if p.Withheld = withheld(r, candidate); p.Withheld {
+		p.Shown = nil
+	} else if err := s.look(r, set, candidate); err != nil {
+		return err
+	}
 	f := &review.File{}
 	if s.o.Review != "" {
 		if f, err = review.Load(s.o.Review); err != nil {
@@ -473,7 +499,7 @@ func (s *site) compare(w http.ResponseWriter, r *http.Request) error {
 	}
 	for i := range p.Shown {
 		x := &p.Shown[i]
-		x.CSRF, x.Form, x.Allowed = s.csrf, s.o.Review != "", p.Caller.Admin
+		x.CSRF, x.Form, x.Allowed, x.Holdout = s.csrf, s.o.Review != "", p.Caller.Admin, p.Holdout
 		for _, list := range [][]slot{x.SlotsA, x.SlotsB} {
 			for k := range list {
 				list[k].Link = list[k].Text != ""
@@ -681,6 +707,7 @@ type questionPage struct {
 	List     []slot
 	ListOf   string // build of List
 	ListRun  string
+	Withheld bool // runs over the holdout are left out
 }
 
 func (s *site) question(w http.ResponseWriter, r *http.Request) error {
@@ -704,7 +731,7 @@ func (s *site) question(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if p.History == nil {
+	if p.History == nil && !p.Withheld {
 		return missing
 	}
 	return s.render(w, http.StatusOK, "question", p)
@@ -726,6 +753,10 @@ func (s *site) history(r *http.Request, p *questionPage, b engine.BuildInfo, set
 		for i := range rec.Questions {
 			q := &rec.Questions[i]
 			if q.ID != p.ID || !see.question(&q.QuestionResult) {
+				continue
+			}
+			if withheld(r, rec) {
+				p.Withheld = true
 				continue
 			}
 			if err := s.look(r, set, rec); err != nil {

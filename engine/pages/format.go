@@ -10,17 +10,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/seed792a4543/assay/corpus"
-	"github.com/seed792a4543/assay/engine"
 	"github.com/seed792a4543/assay/evalkit"
 )
 
 // parsePages parses each page together with the layout and the shared parts.
 func parsePages() map[string]*template.Template {
 	out := map[string]*template.Template{}
-	for _, name := range []string{"builds", "search", "run", "compare", "question", "document", "login", "error", "report"} {
+	for _, name := range []string{"builds", "search", "sweeps", "sweep", "run", "compare", "question", "document", "login", "error", "report"} {
 		t := template.New(name).Funcs(functions())
 		out[name] = template.Must(t.ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
 	}
@@ -136,71 +134,4 @@ func doclink(build string, doc corpus.DocumentID, start, end int, query string) 
 	return "/document?" + url.Values{
 		"build": {build}, "doc": {string(doc)}, "start": {strconv.Itoa(start)}, "end": {strconv.Itoa(end)}, "q": {query},
 	}.Encode() + "#passage"
-}
-
-// words marks the words of a query in passages, as the word index of a build sees them: other
-// forms of a word match where the index reduces them to one.
-type words struct {
-	terms  func(string) []string
-	wanted map[string]bool
-	known  map[string]bool // word → whether it matches
-	Query  string
-}
-
-// newWords prepares to mark the words of query; nil marks nothing.
-func newWords(r *engine.Reading, query string) *words {
-	if r == nil || strings.TrimSpace(query) == "" {
-		return nil
-	}
-	w := &words{terms: r.Terms, wanted: map[string]bool{}, known: map[string]bool{}, Query: query}
-	for _, t := range r.Terms(query) {
-		w.wanted[t] = !r.Common(t) // marks on every "the" would hide those that matter
-	}
-	return w
-}
-
-func (w *words) match(word string) bool {
-	m, ok := w.known[word]
-	if !ok {
-		for _, t := range w.terms(word) {
-			m = m || w.wanted[t]
-		}
-		w.known[word] = m
-	}
-	return m
-}
-
-// mark escapes s and puts the query's words into mark elements.
-func (w *words) mark(s string) template.HTML {
-	if w == nil {
-		return template.HTML(template.HTMLEscapeString(s))
-	}
-	var b strings.Builder
-	for len(s) > 0 {
-		start := strings.IndexFunc(s, isWord)
-		if start < 0 {
-			start = len(s)
-		}
-		b.WriteString(template.HTMLEscapeString(s[:start]))
-		s = s[start:]
-		end := strings.IndexFunc(s, func(r rune) bool { return !isWord(r) })
-		if end < 0 {
-			end = len(s)
-		}
-		word := s[:end]
-		s = s[end:]
-		if word == "" {
-			continue
-		}
-		if w.match(word) {
-			b.WriteString("<mark>" + template.HTMLEscapeString(word) + "</mark>")
-		} else {
-			b.WriteString(template.HTMLEscapeString(word))
-		}
-	}
-	return template.HTML(b.String())
-}
-
-func isWord(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '\''
 }

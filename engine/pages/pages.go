@@ -78,6 +78,8 @@ func New(e *engine.Engine, o Options) http.Handler {
 	for path, handle := range map[string]func(w http.ResponseWriter, r *http.Request) error{
 		"GET /{$}":      s.builds,
 		"GET /search":   s.search,
+		"GET /sweeps":   s.sweeps,
+		"GET /sweep":    s.sweep,
 		"GET /run":      s.run,
 		"GET /compare":  s.compare,
 		"GET /question": s.question,
@@ -122,11 +124,18 @@ type base struct {
 	Title  string
 	Caller serve.Caller
 	CSRF   string
-	Login  bool // whether there are tokens to log in with
+	Login  bool              // whether there are tokens to log in with
+	Same   map[string]string // the query, for forms that lead to the same page
 }
 
 func (s *site) base(r *http.Request, title string) base {
-	return base{Title: title, Caller: serve.CallerFrom(r.Context()), CSRF: s.csrf, Login: s.o.Auth != nil}
+	same := map[string]string{}
+	for name, values := range r.URL.Query() {
+		if name != "holdout" {
+			same[name] = values[0]
+		}
+	}
+	return base{Title: title, Caller: serve.CallerFrom(r.Context()), CSRF: s.csrf, Login: s.o.Auth != nil, Same: same}
 }
 
 // render executes a page whole before the first byte is sent.
@@ -253,7 +262,11 @@ func (s *site) review(w http.ResponseWriter, r *http.Request) error {
 		fmt.Fprint(w, decided(&d))
 		return nil
 	}
-	to := "/compare?" + url.Values{"a": {a}, "b": {b}}.Encode() + "#flip-" + url.PathEscape(d.Question)
+	back := url.Values{"a": {a}, "b": {b}}
+	if r.PostFormValue("holdout") == "show" {
+		back.Set("holdout", "show")
+	}
+	to := "/compare?" + back.Encode() + "#flip-" + url.PathEscape(d.Question)
 	http.Redirect(w, r, to, http.StatusSeeOther)
 	return nil
 }

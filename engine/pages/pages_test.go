@@ -2,6 +2,8 @@ package pages_test
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/seed792a4543/assay/engine"
 	"github.com/seed792a4543/assay/engine/pages"
@@ -59,7 +62,7 @@ func paths(s *servetest.Store) []string {
 			out = append(out, "/question?id="+q.ID+"&build="+b)
 		}
 	}
-	return append(out, "/", "/login", "/nothing", "/compare?a="+s.LiveBuild+"&b="+s.Candidate, "/compare?a="+s.Candidate+"&b="+s.LiveBuild,
+	return append(out, "/", "/sweeps", "/sweep?id="+s.Sweep, "/login", "/nothing", "/compare?a="+s.LiveBuild+"&b="+s.Candidate, "/compare?a="+s.Candidate+"&b="+s.LiveBuild,
 		"/search", "/search?q=refund+window+delivery+fees+May&k=50", "/search?q=refund+window+delivery+fees+May&do=answer", "/search?q=refund&mode=lexical", "/search?q=refund&mode=magic")
 }
 
@@ -78,6 +81,11 @@ func TestPages(t *testing.T) {
 		{"/document?doc=returns.md&start=11&end=40&q=conditions", 200, []string{`id="passage"`, "Goods come back"}},
 		{"/search?q=descale+kettle", 200, []string{"<mark>kettle</mark>", "By meaning", s.LiveBuild}},
 		{"/search?q=Within+how+many+days+do+goods+come+back&do=answer", 200, []string{"<blockquote>", "7 days"}},
+		{"/sweeps", 200, []string{s.Sweep, "hit@1", "quokkamerger &lt;b&gt;as it is"}},
+		{"/sweep?id=" + s.Sweep, 200, []string{"<svg", "The numbers of this chart", "Recommended", "quokkamerger &lt;b&gt;", "hit@k over k", "index bytes", "Times of the machine"}},
+		{"/run?build=" + s.LiveBuild, 200, []string{`href="/sweep?id=` + s.Sweep}},
+		{"/sweep?id=ffffffffffff", 404, nil},
+		{"/sweep?id=../../x", 404, nil},
 		{"/run?build=ffffffffffff", 404, nil},
 		{"/run?build=../../etc", 404, nil},
 		{"/compare?a=" + s.LiveBuild + "&b=ffffffffffff", 404, nil},
@@ -141,6 +149,15 @@ func TestCanaries(t *testing.T) {
 		b, missing := get(public, "/document?doc=no-such.md")
 		if a != b || hidden[strings.Index(hidden, "<main"):] != missing[strings.Index(missing, "<main"):] {
 			t.Error("a hidden document is told from one that is missing")
+		}
+		// So do a hidden sweep and one that does not exist.
+		a, hidden = get(public, "/sweep?id="+s.Sweep)
+		b, missing = get(public, "/sweep?id=ffffffffffff")
+		if a != 404 || a != b || hidden[strings.Index(hidden, "<main"):] != missing[strings.Index(missing, "<main"):] {
+			t.Errorf("a hidden sweep (%d) is told from one that is missing (%d)", a, b)
+		}
+		if _, body := get(board, "/sweep?id="+s.Sweep); !strings.Contains(body, "quokkamerger") {
+			t.Error("whoever sees every document does not see the sweep")
 		}
 		// Nor can a decision be attached to a question that is hidden.
 		form := reviewForm(t, public, s)
@@ -279,7 +296,7 @@ func TestHoldout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := handler(t, s, serve.Caller{Name: "anna", All: true}, "")
+	h := handler(t, s, serve.Caller{Name: "anna", All: true, Admin: true}, filepath.Join(t.TempDir(), "review.yaml"))
 	looks := func() int {
 		entries, err := s.Ledger()
 		if err != nil {
@@ -293,12 +310,122 @@ func TestHoldout(t *testing.T) {
 		}
 		return n
 	}
+	if _, err := s.ValidateWith(t.Context(), s.Candidate, s.Set, s.Policy, engine.ValidateOptions{NoSelfTest: true, EvalOptions: engine.EvalOptions{Split: golden.Holdout}}); err != nil {
+		t.Fatal(err)
+	}
+	asked := ""
+	for _, q := range s.Set.Select(golden.Holdout) {
+		if len(q.As) == 0 && q.Answerable {
+			asked = q.ID
+		}
+	}
+	run, compare := "/run?build="+s.LiveBuild+"&run="+v.Run, "/compare?a="+s.LiveBuild+"&b="+s.Candidate
+	for _, path := range []string{run, compare, "/question?id=" + asked} {
+		status, body := get(h, path)
+		if status != 200 || !strings.Contains(body, "Show them, as anna") || !strings.Contains(body, `name="holdout" value="show"`) {
+			t.Errorf("%s: %d, no offer to show the questions", path, status)
+		}
+		inHistory := strings.HasPrefix(path, "/question") && strings.Contains(body, v.Run)
+		inList := !strings.HasPrefix(path, "/question") && strings.Contains(body, "/question?id=")
+		if inHistory || inList || strings.Contains(body, `<article class="flip`) {
+			t.Errorf("%s shows results of questions unasked", path)
+		}
+	}
+	if n := looks(); n != 0 {
+		t.Errorf("%d looks of anna before she asked for one", n)
+	}
 	for range 2 {
-		if status, _ := get(h, "/run?build="+s.LiveBuild+"&run="+v.Run); status != 200 {
-			t.Fatalf("status %d", status)
+		if status, body := get(h, run+"&holdout=show"); status != 200 || !strings.Contains(body, "/question?id=") {
+			t.Fatalf("status %d, or no questions", status)
 		}
 	}
 	if n := looks(); n != 1 {
 		t.Errorf("%d looks of anna in the ledger, want 1", n)
+	}
+	if _, body := get(h, compare+"&holdout=show"); !strings.Contains(body, `<input type="hidden" name="holdout" value="show">`) {
+		t.Error("the form of a flip forgets that the holdout is shown")
+	}
+	if n := looks(); n != 2 { // another run
+		t.Errorf("%d looks of anna in the ledger, want 2", n)
+	}
+	// Without a golden set at hand the look is recorded all the same.
+	set := s.Set
+	s.Set = nil
+	other := handler(t, s, serve.Caller{Name: "anna", All: true}, "")
+	if status, _ := get(other, run+"&holdout=show"); status != 200 || looks() != 3 {
+		t.Errorf("%d, %d looks without the golden set, want 3", status, looks())
+	}
+	s.Set = set
+}
+
+// TestReportOfASweep: the report of a build shows the sweep that measured it, to readers who may see
+// all of that.
+func TestReportOfASweep(t *testing.T) {
+	s := servetest.New(t)
+	for _, tc := range []struct {
+		name, build string
+		o           pages.ReportOptions
+		shown       bool
+	}{
+		{"measured", s.LiveBuild, pages.ReportOptions{Caller: serve.Caller{All: true}}, true},
+		{"left out", s.LiveBuild, pages.ReportOptions{Caller: serve.Caller{All: true}, Sweep: pages.NoSweep}, false},
+		{"not measured", s.Candidate, pages.ReportOptions{Caller: serve.Caller{All: true}}, false},
+		{"named", s.Candidate, pages.ReportOptions{Caller: serve.Caller{All: true}, Sweep: s.Sweep[:5]}, true},
+		{"all labels", s.LiveBuild, pages.ReportOptions{Caller: serve.Caller{As: []string{"board"}}}, true},
+		{"no labels", s.LiveBuild, pages.ReportOptions{}, false},
+	} {
+		var b bytes.Buffer
+		tc.o.Golden = s.Set
+		if err := pages.Report(&b, s.Engine, tc.build, tc.o); err != nil {
+			t.Fatalf("%s: %v", tc.name, err)
+		}
+		body := b.String()
+		if got := strings.Contains(body, "<figure"); got != tc.shown || got != strings.Contains(body, "The numbers of this chart") {
+			t.Errorf("%s: shown %v, want %v", tc.name, got, tc.shown)
+		}
+		for _, bad := range []string{"<script", "<link", "<b>as it is", "ZgotmplZ"} {
+			if strings.Contains(body, bad) {
+				t.Errorf("%s: the file holds %q", tc.name, bad)
+			}
+		}
+	}
+	err := pages.Report(io.Discard, s.Engine, s.LiveBuild, pages.ReportOptions{Sweep: s.Sweep})
+	if !errors.Is(err, engine.ErrNoSweep) {
+		t.Errorf("a sweep that readers may not see: %v", err)
+	}
+}
+
+// TestMarks looks at which parts of passages are marked.
+func TestMarks(t *testing.T) {
+	for _, tc := range []struct{ name, analyzer, text, query, want string }{
+		{"other forms", "en", "Refunds come within days. A refund is money.", "refunding", "<mark>Refunds</mark> come within days. A <mark>refund</mark> is money."},
+		{"accents", "standard", "Die Rückgabe endet.", "ruckgabe", "Die <mark>Rückgabe</mark> endet."},
+		{"Vietnamese", "vi", "Đổi trả trong 7 ngày.", "doi tra", "<mark>Đổi</mark> <mark>trả</mark> trong 7 ngày."},
+		{"pairs of characters", "cjk", "商品的退货期限为七天。", "退货期限", "商品的<mark>退货期限</mark>为七天。"},
+		{"single characters", "cjk", "可以退吗", "退货", "可以<mark>退</mark>吗"},
+		{"half-width", "cjk", "ﾊﾞｯﾃﾘｰ交換", "バッテリー", "<mark>ﾊﾞｯﾃﾘｰ</mark>交換"},
+		{"codes", "standard", "Model (QX-310/B) is new.", "qx310b", "Model (<mark>QX-310/B</mark>) is new."},
+		{"markup", "standard", "<b>kettle</b> & co", "kettle", "&lt;b&gt;<mark>kettle</mark>&lt;/b&gt; &amp; co"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e, err := engine.Open(t.TempDir(), engine.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			docs := fstest.MapFS{"a.md": {Data: []byte("# A\n\n" + tc.text + "\n")}}
+			for _, name := range []string{"b", "c", "d", "e", "f", "g"} { // words of the text must not be common
+				docs[name+".md"] = &fstest.MapFile{Data: []byte("# " + name + "\n\nzzz\n")}
+			}
+			settings := engine.Settings{}
+			settings.Lexical.Analyzer = tc.analyzer
+			servetest.Promote(t, e, servetest.Build(t, e, docs, settings))
+			s := &servetest.Store{Engine: e}
+			_, body := get(handler(t, s, serve.Caller{}, ""), "/search?mode=lexical&q="+url.QueryEscape(tc.query))
+			if !strings.Contains(body, tc.want) {
+				at := strings.Index(body, `<p class="text">`)
+				t.Errorf("not marked as %q: %s", tc.want, body[max(0, at):min(len(body), max(0, at)+300)])
+			}
+		})
 	}
 }

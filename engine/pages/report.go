@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 
 	"github.com/seed792a4543/assay/engine"
@@ -16,7 +17,13 @@ type ReportOptions struct {
 	Caller serve.Caller    // what the report may show
 	Golden *golden.Set     // for the text of questions; nil leaves it out
 	Policy *verdict.Policy // for the comparison; nil is the default policy
+	// Sweep is the kept sweep to show; "" is the newest that measured the build, if there is one, and
+	// NoSweep shows none.
+	Sweep string
 }
+
+// NoSweep leaves sweeps out of a report.
+const NoSweep = "none"
 
 // reportQuestion is a question with the top of its list.
 type reportQuestion struct {
@@ -38,6 +45,7 @@ func Report(w io.Writer, e *engine.Engine, build string, o ReportOptions) error 
 		Run            *runData
 		Compare        *compareData
 		Questions      []reportQuestion
+		Sweep          *sweepData
 	}{Title: "assay: build " + v.Build + ", " + string(v.Verdict), Version: engine.Version()}
 	right := s.reading(o.Caller, v.Build)
 	if right != nil {
@@ -67,10 +75,32 @@ func Report(w io.Writer, e *engine.Engine, build string, o ReportOptions) error 
 		}
 		data.Questions = append(data.Questions, row)
 	}
+	saved, err := reportedSweep(e, o, v.Build)
+	if err != nil {
+		return err
+	}
+	if saved != nil {
+		data.Sweep = newSweepData(saved)
+	}
 	var b bytes.Buffer
 	if err := parsePages()["report"].ExecuteTemplate(&b, "report", data); err != nil {
 		return err
 	}
 	_, err = w.Write(b.Bytes())
 	return err
+}
+
+// reportedSweep finds the sweep that a report shows, nil for none.
+func reportedSweep(e *engine.Engine, o ReportOptions, build string) (*engine.SavedSweep, error) {
+	switch o.Sweep {
+	case NoSweep:
+		return nil, nil
+	case "":
+		return sweepOf(e, o.Caller, build)
+	}
+	saved, err := e.SavedSweep(o.Sweep)
+	if err == nil && !seesSweep(o.Caller, saved) {
+		err = fmt.Errorf("%w that these readers may see: %s is about documents with other labels", engine.ErrNoSweep, saved.ID)
+	}
+	return saved, err
 }

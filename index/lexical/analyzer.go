@@ -118,6 +118,7 @@ type scanner struct {
 	buf    []byte
 	tokens []token
 	code   coder
+	at     token // place of the term that is being emitted
 }
 
 type token struct{ start, end int }
@@ -153,7 +154,7 @@ func (s *scanner) scan(text string, emit func(term string, variant bool)) {
 			lastCJK = s.characters(text, t, lastCJK, emit)
 		} else {
 			f := s.forms(word)
-			if !f.stop {
+			if s.at = t; !f.stop {
 				emit(f.term, false)
 				if f.folded != "" {
 					emit(f.folded, true)
@@ -166,6 +167,7 @@ func (s *scanner) scan(text string, emit func(term string, variant bool)) {
 			next = s.tokens[i+1].start
 		}
 		s.code.variants(t.start, t.end, next, func(v string, whole bool) {
+			s.at = token{s.code.start, s.code.end}
 			if whole {
 				emit(cut(v), true)
 				return
@@ -210,8 +212,10 @@ func (s *scanner) characters(text string, t, last token, emit func(string, bool)
 		if unicode.Is(unicode.Mn, r) {
 			continue
 		}
+		s.at = this
 		emit(text[this.start:this.end], false)
 		if last.end == this.start && last.end > 0 {
+			s.at = token{last.start, this.end}
 			emit(text[last.start:this.end], true)
 		}
 		last = this

@@ -13,6 +13,7 @@ import (
 	"github.com/seed792a4543/assay/corpus"
 	"github.com/seed792a4543/assay/engine"
 	"github.com/seed792a4543/assay/evalkit/golden"
+	"github.com/seed792a4543/assay/evalkit/sweep"
 	"github.com/seed792a4543/assay/evalkit/verdict"
 )
 
@@ -60,6 +61,7 @@ questions:
 type Store struct {
 	*engine.Engine
 	LiveBuild, Candidate string
+	Sweep                string // id of a kept sweep that measured the live build
 	Set                  *golden.Set
 	Policy               *verdict.Policy
 }
@@ -118,6 +120,18 @@ func New(t testing.TB) *Store {
 		if _, err := e.ValidateWith(t.Context(), id, s.Set, s.Policy, engine.ValidateOptions{NoSelfTest: true}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	lexical := engine.Settings{Chunk: chunk.Settings{Kind: "section", Max: 900, Level: 2}}
+	hybrid := lexical
+	lexical.Hybrid.Mode = "lexical"
+	out, err := e.SweepReport(t.Context(), corpus.FS("shop", Docs(), corpus.Options{}), s.Set,
+		[]engine.Variant{{Name: "quokkamerger <b>as it is</b>", Settings: hybrid}, {Name: "words alone", Settings: lexical}},
+		engine.SweepOptions{Primary: "hit@1"}, sweep.Options{Resamples: 100, Draws: 100})
+	if err == nil {
+		s.Sweep, err = e.SaveSweep(t.Context(), out)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return s
 }
