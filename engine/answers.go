@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/seed792a4543/assay/corpus"
 	"github.com/seed792a4543/assay/engine/answer"
 	evalanswer "github.com/seed792a4543/assay/evalkit/answer"
 	"github.com/seed792a4543/assay/evalkit/golden"
@@ -35,6 +36,14 @@ type AnswersResult struct {
 	Build   string
 	Records []evalanswer.Record
 	Table   *evalanswer.Table
+
+	set  *golden.Set
+	docs *corpus.Collection
+}
+
+// Review grades the same answers once more with the decisions of people; nothing is asked again.
+func (r *AnswersResult) Review(reviews *evalanswer.Reviews) (*evalanswer.Table, error) {
+	return evalanswer.Report(r.set, r.Records, evalanswer.ReportOptions{Documents: r.docs, Split: r.Table.Split, Reviews: reviews})
 }
 
 // Answers answers the questions of a golden set with the answerer of the options, each with
@@ -102,7 +111,7 @@ func (e *Engine) answers(ctx context.Context, r *reader, set *golden.Set, o Answ
 	if err := e.RecordLook(ctx, set, o.Split, r.id, o.Who, o.Questions); err != nil {
 		return nil, err
 	}
-	return &AnswersResult{Build: r.id, Records: records, Table: table}, nil
+	return &AnswersResult{Build: r.id, Records: records, Table: table, set: set, docs: docs}, nil
 }
 
 // delivered searches for one golden question as its caller.

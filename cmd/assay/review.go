@@ -24,6 +24,11 @@ type goldenReviewCmd struct {
 	File string `help:"Review file (default: review.yaml beside the golden set)." placeholder:"FILE"`
 	Who  string `help:"Who decides (default: the user name)." placeholder:"NAME"`
 	List bool   `help:"Only list what is undecided, and the scores before and after."`
+
+	Answers bool     `help:"Walk the answers of the base build in place of the flips; the file is answers-review.json beside the golden set."`
+	Flagged bool     `help:"With --answers: only answers that a metric doubts. They are no random sample."`
+	Decide  []string `help:"With --answers: decide without being asked, ID=KEY with a key of the walk." placeholder:"ID=KEY,..."`
+	Why     string   `help:"Reason of the decisions of --decide." placeholder:"TEXT"`
 }
 
 const reviewKeys = "[r]egression  [i]mprovement  [t]ie  [l]abel wrong  [m]etric wrong  [s]kip  [q]uit"
@@ -32,6 +37,12 @@ func (c *goldenReviewCmd) Run(a *app) error {
 	s, o, set, err := c.load(a)
 	if err != nil {
 		return err
+	}
+	if c.Answers {
+		return c.answers(a, s, set)
+	}
+	if c.Flagged || c.Decide != nil || c.Why != "" {
+		return usageError("--flagged, --decide and --why belong to --answers")
 	}
 	path := c.File
 	if path == "" {
@@ -106,9 +117,12 @@ func (w *walk) all(flips []verdict.Flip) error {
 	return nil
 }
 
-func (w *walk) line(prompt string) (string, error) {
-	w.printf("%s ", prompt)
-	text, err := w.in.ReadString('\n')
+func (w *walk) line(prompt string) (string, error) { return ask(w.app, w.in, prompt) }
+
+// ask prints a prompt and reads a line.
+func ask(a *app, in *bufio.Reader, prompt string) (string, error) {
+	a.printf("%s ", prompt)
+	text, err := in.ReadString('\n')
 	if err != nil && text == "" {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/seed792a4543/assay/corpus"
@@ -36,6 +37,8 @@ type Graded struct {
 	RightCited int             `json:"right_cited"` // of the set of cited passages, those on a gold section
 	Numbers    []NumberFinding `json:"numbers,omitempty"`
 	Leaks      int             `json:"leaks"` // delivered passages of documents the caller must not see
+
+	reviewed bool // a person has judged this very answer; set by Report
 }
 
 // Retrieved reports whether a right section was delivered.
@@ -49,6 +52,42 @@ func (g *Graded) AllFacts() bool {
 		}
 	}
 	return len(g.Facts) > 0
+}
+
+// Say returns what each rule says of the answer, one line each, for a person who checks them.
+func (g *Graded) Say(q *golden.Question) []string {
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	label := "answerable"
+	if !g.Answerable {
+		label = "unanswerable"
+	}
+	how := ""
+	if g.How != "" {
+		how = " (" + g.How + ")"
+	}
+	say("outcome: %s%s; the question is labelled %s", g.Outcome, how, label)
+	if g.Answerable {
+		say("gold sections delivered: %d of %d", g.Held, g.Groups)
+	}
+	if g.Outcome != Answered {
+		return out
+	}
+	for i, f := range g.Facts {
+		if i < len(q.Facts) && len(q.Facts[i].Any) > 0 {
+			say("fact %q: %s", q.Facts[i].Any[0], f.Status)
+		}
+	}
+	say("citations: %s", g.Citation)
+	bad := 0
+	for _, f := range g.Numbers {
+		if !f.OK() {
+			bad++
+			say("number %q: %s %s", f.Number.Text, f.Source, f.Note)
+		}
+	}
+	say("number rule: %d numbers, %d not accounted for", len(g.Numbers), bad)
+	return out
 }
 
 // Ungrounded returns the numbers of the answer that are nowhere in context and question.

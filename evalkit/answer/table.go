@@ -29,6 +29,7 @@ const (
 	LineFabricated      = "fabricated"
 	LineNumbers         = "numbers"
 	LineUnsure          = "numbers_unsure"
+	LineFaithful        = "faithful"
 	LineCorrectRefusal  = "correct_refusal"
 	LineInventedNumbers = "invented_numbers"
 	LineLeaks           = "leaks"
@@ -49,6 +50,13 @@ type Line struct {
 	Before     int `json:"before"`
 	Reviewed   int `json:"reviewed"`
 	Overturned int `json:"overturned"`
+	// Errors is the interval of Overturned of Reviewed, the error rate of the rules on this line;
+	// nil without a review.
+	Errors *stats.Interval `json:"errors,omitempty"`
+	// Estimate is the line's rate from the reviewed cases alone, and from them together with what
+	// the rules say of the others. Both take the reviewed cases for a random sample. It is nil for
+	// lines of more than one case an answer, and without two reviewed and two other cases.
+	Estimate *stats.Powered `json:"estimate,omitempty"`
 	// Spread is over repeats, nil without any.
 	Spread *Spread `json:"spread,omitempty"`
 }
@@ -137,6 +145,7 @@ var lineInfo = []Line{ // read only
 	{Key: LineFabricated, Name: "fabricated citations", Of: "citations", Fault: true},
 	{Key: LineNumbers, Name: "numbers not in the context", Of: "numbers of answers", Fault: true},
 	{Key: LineUnsure, Name: "numbers with another unit there", Of: "numbers of answers", Fault: true},
+	{Key: LineFaithful, Name: "faithful by the number rule", Of: "answers"},
 	{Key: LineCorrectRefusal, Name: "correct refusals", Of: "unanswerable questions"},
 	{Key: LineInventedNumbers, Name: "answers with invented numbers", Of: "unanswerable questions", Fault: true},
 	{Key: LineLeaks, Name: "questions with a leak", Of: "questions", Fault: true},
@@ -210,6 +219,7 @@ func tallies(g *Graded) map[string]tally {
 		}
 		out[LineNumbers] = tally{invented, len(g.Numbers)}
 		out[LineUnsure] = tally{unsure, len(g.Numbers)}
+		yes(LineFaithful, invented+unsure == 0)
 	}
 	if !g.Answerable {
 		yes(LineInventedNumbers, g.Outcome == Answered && len(g.Ungrounded()) > 0)
@@ -250,7 +260,9 @@ func Report(set *golden.Set, records []Record, o ReportOptions) (*Table, error) 
 	used := map[*Review]bool{}
 	outcomes := map[string]map[string][]float64{} // line, question: rates in order of repeats
 	perRepeat := map[string]map[int]tally{}
+	samples := map[string]*sample{}
 	for i := range lines {
+		samples[lines[i].Key] = &sample{}
 		outcomes[lines[i].Key], perRepeat[lines[i].Key] = map[string][]float64{}, map[int]tally{}
 	}
 	for _, q := range questions {
@@ -278,6 +290,7 @@ func Report(set *golden.Set, records []Record, o ReportOptions) (*Table, error) 
 			}
 			digest := AnswerDigest(r.Answer)
 			adds := tallies(&g)
+			t.Graded[len(t.Graded)-1].reviewed = o.Reviews.any(q.ID, digest)
 			for i := range lines {
 				l := &lines[i]
 				add, ok := adds[l.Key]
@@ -300,6 +313,7 @@ func Report(set *golden.Set, records []Record, o ReportOptions) (*Table, error) 
 					}
 					if k == 0 {
 						l.Reviewed++
+						samples[l.Key].reviewed(add, want)
 						overturned := add.count != want
 						if overturned {
 							l.Overturned++
@@ -312,6 +326,8 @@ func Report(set *golden.Set, records []Record, o ReportOptions) (*Table, error) 
 						}
 					}
 					add.count = want
+				} else if k == 0 {
+					samples[l.Key].other(add)
 				}
 				if k == 0 {
 					l.Count, l.N = l.Count+add.count, l.N+add.n
@@ -330,6 +346,10 @@ func Report(set *golden.Set, records []Record, o ReportOptions) (*Table, error) 
 		if iv, ok := stats.Wilson(l.Count, l.N, 0.95); ok {
 			l.Interval = &iv
 		}
+		if iv, ok := stats.Wilson(l.Overturned, l.Reviewed, 0.95); ok {
+			l.Errors = &iv
+		}
+		l.Estimate = samples[l.Key].estimate()
 		l.Spread = spread(perRepeat[l.Key], outcomes[l.Key])
 	}
 	if o.Reviews != nil {
@@ -369,6 +389,33 @@ func (t *Table) warn() {
 	if len(t.Stale) > 0 {
 		t.Warnings = append(t.Warnings, fmt.Sprintf("%d reviews are of answers that are no longer given", len(t.Stale)))
 	}
+}
+
+// sample is what persons and rules say of the cases of one line.
+type sample struct {
+	labels, predicted, rest []float64
+	several                 bool // an answer has several cases: no person judged the single one
+}
+
+func (s *sample) reviewed(rule tally, want int) {
+	s.several = s.several || rule.n != 1
+	s.labels, s.predicted = append(s.labels, float64(want)), append(s.predicted, float64(rule.count))
+}
+
+func (s *sample) other(rule tally) {
+	s.several = s.several || rule.n != 1
+	s.rest = append(s.rest, float64(rule.count))
+}
+
+func (s *sample) estimate() *stats.Powered {
+	if s.several {
+		return nil
+	}
+	p, ok := stats.PredictionPowered(s.labels, s.predicted, s.rest, 0.95)
+	if !ok {
+		return nil
+	}
+	return &p
 }
 
 func spread(totals map[int]tally, outcomes map[string][]float64) *Spread {
