@@ -60,6 +60,22 @@ func builtinOptions(s Settings, stats lexical.Stats, terms func(string) []string
 	return o
 }
 
+// fitMost bounds the texts that the built-in model is fitted on, and with them the memory of a fit,
+// some 6 KB a text. The others are folded in.
+const fitMost = 250_000
+
+// evenly returns most of the texts, evenly spaced, or all if they are no more.
+func evenly(texts []string, most int) []string {
+	if len(texts) <= most {
+		return texts
+	}
+	out := make([]string, most)
+	for i := range out {
+		out[i] = texts[i*len(texts)/most]
+	}
+	return out
+}
+
 // embedAll returns the embedder of a build and the vector of each text. A model that is fitted
 // on the corpus, or on the texts that fit admits, is saved in the build's folder.
 func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit []bool, stats lexical.Stats, s, given Settings, known *keptRows) (index.Embedder, [][]float32, error) {
@@ -77,7 +93,7 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 				}
 			}
 		}
-		model, err := e.fitBuiltin(ctx, learn, builtinOptions(s, stats, analyzer.Terms), s)
+		model, err := e.fitBuiltin(ctx, evenly(learn, fitMost), builtinOptions(s, stats, analyzer.Terms), s)
 		if err != nil {
 			return nil, nil, err
 		}
