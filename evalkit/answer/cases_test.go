@@ -45,6 +45,17 @@ func TestGrounded(t *testing.T) {
 			{"5 million", ctx}, {"5 triệu", ctx}, {"5tr", ctx}, {"30k", ctx}, {"30 nghìn", ctx}, {"1,2 Mrd", ctx},
 			{"1,200 million", ctx}, {"5", bad}, {"50 million", bad}, {"5 trillion", bad}, {"5 km", bad}, {"30", bad},
 			{"xem tr. 5", bad}, {"1,2 Milliarden Dollar", ctx}, {"1.2 tỷ", ctx}}},
+		{"GN-04", "8 million users; fee of 3 million euros; 1.5 billion; 5-8M parts", "", []row{
+			{"8M", ctx}, {"8M users", ctx}, {"8,000,000", ctx}, {"8Mio", ctx}, {"8 Mio. Nutzer", ctx}, {"8 Mill. Nutzer", ctx},
+			{"3m EUR", ctx}, {"3 m EUR", ctx}, {"€3m", ctx}, {"€3M", ctx}, {"EUR 3m", ctx}, {"3 Mio. €", ctx}, {"1.5bn", ctx},
+			{"1.5B", ctx}, {"$1.5b", ctx}, {"5-8M", two}, {"5 million to 8 million", []answer.Source{answer.Ambiguous, answer.FromContext}},
+			// What looks like it and is not.
+			{"8m", bad}, {"8 m", bad}, {"8 M", bad}, {"3m long", bad}, {"3 m", bad}, {"8MB", bad}, {"8m²", bad}, {"8M/s", bad},
+			{"8k", bad}, {"8B", bad}, {"1.5b", bad}, {"1.5M", bad}, {"8 mill", bad}, {"M8", bad}, {"8mm", bad}, {"$8 T-shirt", bad},
+			{"9M", bad}, {"80M", bad}}},
+		{"GN-04", "a rope of 8 m, 5 g of salt, 3 t of sand, room 5B, revenue $2.5m", "", []row{
+			{"8 metres", ctx}, {"8M", bad}, {"€8m", bad}, {"8 million", bad}, {"3T", ctx}, {"3 trillion", bad}, {"room 5B", ctx},
+			{"5 billion", bad}, {"2.5 million dollars", ctx}, {"2,500,000", ctx}, {"$2.5M", ctx}, {"2.5 m", bad}, {"2.5", bad}}},
 		{"GN-05", "Orders from 3,000,000 need confirmation.", "Does a COD order of 4 million need confirmation?", []row{
 			{"Yes, a 4 million order needs confirmation.", []answer.Source{answer.FromQuestion}},
 			{"The limit is 4 million.", []answer.Source{answer.FromQuestion}},

@@ -5,6 +5,10 @@ import (
 	"unicode"
 )
 
+// NumberRevision names the rules and tables by which numbers are read; it is raised with every
+// change that can change a finding. A table of answers records it.
+const NumberRevision = "numbers/2"
+
 // Languages of the tables.
 const (
 	English    = "en"
@@ -95,6 +99,12 @@ var magnitudes = map[string]magnitude{ // read only; lower case
 	"tausend": {power: 3}, "tsd": {power: 3}, "millionen": {power: 6}, "milliarde": {power: 9},
 	"milliarden": {power: 9}, "mrd": {power: 9}, "billionen": {power: 12},
 	"hundert": {power: 2}, "lakh": {power: 5}, "crore": {power: 7},
+}
+
+// shortMagnitudes are magnitudes in so few letters that what stands around them has to say that
+// they are: see numberParser.short.
+var shortMagnitudes = map[string]int{ // read only; lower case
+	"m": 6, "mm": 6, "mill": 6, "b": 9, "md": 9, "t": 12,
 }
 
 // units maps spellings, in lower case, to one name each.

@@ -36,6 +36,7 @@ type Number struct {
 	Weak     bool     `json:"weak,omitempty"`    // an article, ordinal or list number that need not be a quantity
 	Ordinal  bool     `json:"ordinal,omitempty"` // 3rd, 3.
 	head     int      // where the digits end, magnitudes included, the unit excluded
+	power    int      // of ten, of the magnitudes written after it
 }
 
 // Numbers returns the numbers of a text in order. Without lang the languages are guessed; en,
@@ -408,7 +409,7 @@ func (p *numberParser) number(i int) int {
 		case w == "st" || w == "nd" || w == "rd" || w == "th":
 			num.Ordinal, num.End, num.head = true, g.end+len(w), g.end+len(w)
 			return p.add(num)
-		case magnitudes[w].power > 0, units[w] != "", w == "am", w == "pm", w == "x":
+		case magnitudes[w].power > 0, units[w] != "", p.short(i, g.end, g.end+len(w), true) > 0, w == "am", w == "pm", w == "x":
 		case len(g.seps) == 0:
 			return p.identifier(i, p.identifierEnd(i))
 		}
@@ -462,9 +463,14 @@ func (p *numberParser) suffix(num *Number) {
 		end := p.wordEnd(i)
 		w := p.text[i:end]
 		m, ok := magnitudes[strings.ToLower(w)]
+		if !ok {
+			m.power = p.short(num.Start, i, end, attached)
+			ok = m.power > 0
+		}
 		if !ok || m.attached && !attached {
 			break
 		}
+		num.power += m.power
 		readings := make([]string, 0, 2*len(num.Readings))
 		for _, s := range num.Readings {
 			readings = append(readings, shift(s, m.power))
@@ -481,6 +487,47 @@ func (p *numberParser) suffix(num *Number) {
 	num.Unit, num.Noun = p.unit(at)
 	if num.Unit == "" {
 		num.Unit = p.unitBefore(num.Start)
+	}
+}
+
+// short returns the power of ten of a magnitude in one or two letters that stands at i behind the
+// number that begins at start, 0 if the letters mean something else there: "m" is a metre, "b" a
+// byte or the second part of a section. An amount of money makes them magnitudes ("$8m", "3 m EUR");
+// without one only a capital M directly behind the number is one ("8M"), a capital B if the number
+// has a fraction ("1.5B"), and an abbreviation with its full stop ("2 Mill.").
+func (p *numberParser) short(start, i, end int, attached bool) (power int) {
+	w := p.text[i:end]
+	power = shortMagnitudes[strings.ToLower(w)]
+	next, _ := p.at(end)
+	switch {
+	case power == 0 || digit(next) >= 0 || strings.ContainsRune("-/²³", next):
+		return 0
+	case attached && p.unitBefore(start) != "" || currency(p.unitDirectly(end)):
+		return power
+	case w == "M" && attached:
+		return power
+	case w == "B" && attached && strings.ContainsAny(p.text[start:i], ".,"):
+		return power
+	case len(w) > 1 && w != strings.ToUpper(w) && next == '.' && !strings.EqualFold(w, "mm"):
+		return power
+	}
+	return 0
+}
+
+// unitDirectly returns the unit of the word or sign that follows at i, blanks passed over.
+func (p *numberParser) unitDirectly(i int) string {
+	for {
+		r, n := p.at(i)
+		switch {
+		case r == ' ' || r == '\u00a0' || r == '\u202f':
+			i += n
+			continue
+		case n == 0:
+			return ""
+		case !isWord(r):
+			return units[string(r)]
+		}
+		return units[strings.ToLower(p.text[i:p.wordEnd(i)])]
 	}
 }
 
@@ -611,16 +658,11 @@ func (p *numberParser) finish() {
 				prev.Unit, prev.Noun = n.Unit, n.Noun
 			}
 			// "5 to 7 million": the magnitude belongs to both.
-			if m := trailingMagnitude(n.Text); m > 0 && trailingMagnitude(prev.Text) == 0 && len(prev.Readings) == 1 && len(prev.Readings[0]) <= 3 {
+			if m := n.power; m > 0 && prev.power == 0 && len(prev.Readings) == 1 && len(prev.Readings[0]) <= 3 {
 				prev.Readings = append(prev.Readings, shift(prev.Readings[0], m))
 			}
 		}
 	}
-}
-
-func trailingMagnitude(s string) int {
-	i := strings.LastIndexFunc(s, func(r rune) bool { return !isWord(r) })
-	return magnitudes[strings.ToLower(s[i+1:])].power
 }
 
 func joinsRange(between string) bool {

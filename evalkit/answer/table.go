@@ -112,6 +112,7 @@ type Table struct {
 	Overturned int      `json:"overturned"`
 	Stale      []Review `json:"stale_reviews,omitempty"` // reviews of answers that are not among the records
 	Refusals   string   `json:"refusal_phrases"`         // revision of the phrase list
+	NumberRule string   `json:"number_rule"`             // NumberRevision
 	Warnings   []string `json:"warnings,omitempty"`
 	Cases      []Case   `json:"cases"`
 	Graded     []Graded `json:"graded"`
@@ -238,7 +239,7 @@ func Report(set *golden.Set, records []Record, o ReportOptions) (*Table, error) 
 	}
 	questions := set.Select(split)
 	t := &Table{Schema: TableSchema, Set: set.Name, Version: set.Version, Digest: set.Digest(), Split: split,
-		Questions: len(questions), Refusals: RefusalRevision(), Cases: []Case{}, Graded: []Graded{}}
+		Questions: len(questions), Refusals: RefusalRevision(), NumberRule: NumberRevision, Cases: []Case{}, Graded: []Graded{}}
 	byQuestion := map[string][]*Record{}
 	for i := range records {
 		r := &records[i]
