@@ -169,6 +169,11 @@ func (e *Engine) write(ctx context.Context, docs *corpus.Collection, chunks []ch
 	}
 	m.Warnings = append(m.Warnings, duplicates(docs, chunks)...)
 
+	if id := before.again(m, s, e.o); id != "" {
+		if b, _, err := e.existing(ctx, id); b != nil || err != nil {
+			return b, err
+		}
+	}
 	tmp := e.path(buildsName, fmt.Sprintf("%s%d", tempPrefix, os.Getpid()))
 	if err := e.fsys.RemoveAll(tmp); err != nil {
 		return nil, err
@@ -219,20 +224,9 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 	if m.ID, err = buildID(m.Corpus.Digest, m.Settings, m.Embedder); err != nil {
 		return nil, err
 	}
-	final := e.buildDir(m.ID)
-	damaged := false
-	if _, err := os.Stat(final); err == nil {
-		if damaged = len(e.checkBuild(ctx, m.ID, e.o)) > 0; !damaged {
-			manifest := filepath.Join(final, index.ManifestName)
-			have, err := index.ReadManifest(manifest)
-			if err == nil {
-				// The build that was asked for last is the newest, which is what commands take
-				// that are given no build.
-				now := e.o.Now()
-				err = os.Chtimes(manifest, now, now)
-			}
-			return &Build{ID: m.ID, Manifest: have, Existed: true}, err
-		}
+	have, damaged, err := e.existing(ctx, m.ID)
+	if have != nil || err != nil {
+		return have, err
 	}
 
 	e.o.Progress(Progress{Stage: "write"})
@@ -254,6 +248,7 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 	if err := e.fsys.SyncTree(tmp); err != nil {
 		return nil, err
 	}
+	final := e.buildDir(m.ID)
 	if damaged {
 		if err := e.mend(tmp, final, m); err != nil {
 			return nil, err
@@ -263,6 +258,25 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 	}
 	e.o.Progress(Progress{Stage: "write", Done: 1, Total: 1})
 	return &Build{ID: m.ID, Manifest: m}, nil
+}
+
+// existing returns build id if the store holds it whole, and makes it the newest, which is what
+// commands take that are given no build; nil if it is missing or damaged.
+func (e *Engine) existing(ctx context.Context, id string) (b *Build, damaged bool, err error) {
+	dir := e.buildDir(id)
+	if _, err := os.Stat(dir); err != nil {
+		return nil, false, nil
+	}
+	if len(e.checkBuild(ctx, id, e.o)) > 0 {
+		return nil, true, nil
+	}
+	manifest := filepath.Join(dir, index.ManifestName)
+	m, err := index.ReadManifest(manifest)
+	if err == nil {
+		now := e.o.Now()
+		err = os.Chtimes(manifest, now, now)
+	}
+	return &Build{ID: id, Manifest: m, Existed: true}, false, err
 }
 
 // mend puts the files of the build in tmp in the place of those of the damaged one in final, one

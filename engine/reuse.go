@@ -177,6 +177,22 @@ func (p *earlier) find(id corpus.DocumentID, version string) (corpus.Document, b
 	return d, true
 }
 
+// again returns the id of the build before if the one that m begins to describe is the same, which
+// is known without making it where nothing outside decides its vectors; else "".
+func (p *earlier) again(m *index.Manifest, s Settings, o Options) string {
+	if p == nil || o.Embedder != nil {
+		return ""
+	}
+	if s.Embed.Kind != "none" && (s.Embed.Kind != "builtin" || s.Embed.Refit == "drift") {
+		return ""
+	}
+	id, err := buildID(m.Corpus.Digest, m.Settings, p.manifest.Embedder)
+	if err != nil || id != p.manifest.ID {
+		return ""
+	}
+	return id
+}
+
 // segments is where the parts of the lexical index are kept between builds; nil if they are not.
 func (e *Engine) segments() *lexical.Segments {
 	if e.o.Fresh || programDigest() == "" {
