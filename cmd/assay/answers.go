@@ -222,6 +222,7 @@ type judgeCalibrateCmd struct {
 	Generator  string  `help:"Model whose answers are judged; the judge must be another." placeholder:"NAME"`
 	Detection  float64 `default:"0.9" help:"Rate of altered answers a judge must be shown to detect."`
 	Limit      int     `default:"60" help:"Faithful answers to use."`
+	Seed       uint64  `default:"1" help:"Seed of the choice of sentences that are added to answers."`
 	Collection string  `help:"homestore uses the bundled collection; else the project's." placeholder:"NAME"`
 	goldenFlags
 }
@@ -241,7 +242,7 @@ func (c *judgeCalibrateCmd) Run(a *app) error {
 	if c.Generator != "" {
 		generator = c.Generator
 	}
-	report, err := judge.CalibrateBeside(a.ctx, j, judge.Calibration(items), judge.Options{Detection: c.Detection, Generator: generator})
+	report, err := judge.CalibrateBeside(a.ctx, j, judge.Calibration(items, c.Seed), judge.Options{Detection: c.Detection, Generator: generator})
 	if err != nil {
 		return err
 	}

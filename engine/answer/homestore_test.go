@@ -167,7 +167,7 @@ func TestHomestoreCalibration(t *testing.T) {
 			verified = append(verified, judge.Item{ID: q.ID, Question: q.Question, Context: records[i].Context(), Answer: records[i].Answer})
 		}
 	}
-	r, err := judge.Calibrate(t.Context(), judge.Rule{}, judge.Calibration(verified), judge.Options{Required: []judge.Kind{judge.Number, judge.Unit, judge.Injection}})
+	r, err := judge.Calibrate(t.Context(), judge.Rule{}, judge.Calibration(verified, 1), judge.Options{Required: []judge.Kind{judge.Number, judge.Unit, judge.Injection}})
 	if err != nil {
 		t.Fatal(err)
 	}

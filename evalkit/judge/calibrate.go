@@ -80,6 +80,7 @@ type Result struct {
 	Accepted Rate            `json:"accepted_faithful"`
 	Caught   Rate            `json:"caught_altered"`
 	Kinds    []KindRate      `json:"kinds"`
+	Untested []Kind          `json:"untested,omitempty"` // kinds of error that no answer of the set could be altered by
 	Table    stats.Confusion `json:"confusion"`
 	// Accuracy, Balanced and Kappa are nil when they have no value.
 	Accuracy *float64 `json:"accuracy"`
@@ -155,6 +156,8 @@ func Calibrate(ctx context.Context, j Judge, set []Labelled, o Options) (*Result
 	for _, k := range Kinds() {
 		if n, ok := byKind[k]; ok {
 			r.Kinds = append(r.Kinds, KindRate{k, newRate(n[0], n[1], o.Confidence)})
+		} else {
+			r.Untested = append(r.Untested, k)
 		}
 	}
 	r.Accuracy, r.Balanced, r.Kappa = optional(c.Accuracy()), optional(c.BalancedAccuracy()), optional(c.Kappa())
@@ -267,6 +270,9 @@ func (r *Report) Text() string {
 			}
 		}
 		b.WriteByte('\n')
+	}
+	for _, k := range r.Judge.Untested {
+		fmt.Fprintf(&b, "  %-10s no case: no answer of this set could be altered so; nothing is known of it\n", k)
 	}
 	if r.Judge.Unparsed+r.Judge.Errors > 0 {
 		fmt.Fprintf(&b, "  unparsed %d, without a reply %d\n", r.Judge.Unparsed, r.Judge.Errors)

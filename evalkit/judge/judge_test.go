@@ -185,7 +185,7 @@ var verified = []judge.Item{
 }
 
 func TestMutants(t *testing.T) {
-	set := judge.Calibration(verified)
+	set := judge.Calibration(verified, 1)
 	seen := map[judge.Kind]int{}
 	for _, m := range set {
 		seen[m.Kind]++
@@ -223,10 +223,62 @@ func TestMutants(t *testing.T) {
 		}
 	}
 	// An altered answer that the context supports as well is no mutant.
-	for _, m := range judge.Mutants(judge.Item{ID: "c", Context: "It takes 7 days. It takes 17 days.", Answer: "It takes 7 days."}) {
+	for _, m := range judge.Mutants(judge.Item{ID: "c", Context: "It takes 7 days. It takes 17 days.", Answer: "It takes 7 days."}, 1) {
 		if m.Kind == judge.Number {
 			t.Errorf("the context holds %q", m.Answer)
 		}
+	}
+}
+
+// The sentence that is added depends on seed and answer, holds no number, and stands in a sentence of
+// its own.
+func TestAdded(t *testing.T) {
+	sentences := map[string]bool{}
+	bySeed := map[uint64]string{}
+	for seed := range uint64(30) {
+		var ids []string
+		for i := range 10 {
+			it := judge.Item{ID: fmt.Sprintf("q%d", i), Context: "The lid is red.", Answer: "The lid is red [1]"}
+			for _, m := range judge.Mutants(it, seed) {
+				if m.Kind != judge.Added {
+					continue
+				}
+				rest, ok := strings.CutPrefix(m.Answer, "The lid is red [1]. ")
+				if !ok || len(answer.Numbers(rest)) > 0 {
+					t.Fatalf("%q", m.Answer)
+				}
+				sentences[rest] = true
+				ids = append(ids, rest)
+			}
+		}
+		bySeed[seed] = strings.Join(ids, "|")
+		if len(ids) != 10 || !slices.ContainsFunc(ids, func(s string) bool { return s != ids[0] }) {
+			t.Errorf("seed %d adds %q", seed, ids)
+		}
+	}
+	if len(sentences) < 15 || bySeed[1] == bySeed[2] {
+		t.Errorf("%d sentences", len(sentences))
+	}
+	it := judge.Item{ID: "q", Context: "The manager and the press.", Answer: "Yes. [1]"}
+	for _, m := range judge.Mutants(it, 1) {
+		if m.Kind == judge.Added && (strings.Contains(m.Answer, "press") || !strings.HasPrefix(m.Answer, "Yes. [1] ")) {
+			t.Errorf("%q", m.Answer)
+		}
+	}
+}
+
+// A kind of error that no answer could be altered by is named: nothing is known of it.
+func TestUntested(t *testing.T) {
+	items := []judge.Item{{ID: "a", Question: "?", Context: "It is red.", Answer: "It is red."}}
+	r, err := judge.CalibrateBeside(t.Context(), judge.Rule{}, judge.Calibration(items, 1), judge.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(r.Judge.Untested, judge.Number) || slices.Contains(r.Judge.Untested, judge.Added) {
+		t.Errorf("untested %v", r.Judge.Untested)
+	}
+	if text := r.Text(); !strings.Contains(text, "number     no case: ") || strings.Contains(text, "added      no case") {
+		t.Errorf("%s", text)
 	}
 }
 
@@ -316,7 +368,7 @@ func TestBothAndRun(t *testing.T) {
 
 func TestCalibrateBeside(t *testing.T) {
 	yes := scripted{"nodder", func(judge.Item) (judge.Verdict, error) { return judge.Yes, nil }}
-	r, err := judge.CalibrateBeside(t.Context(), yes, judge.Calibration(verified), judge.Options{})
+	r, err := judge.CalibrateBeside(t.Context(), yes, judge.Calibration(verified, 1), judge.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
