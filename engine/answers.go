@@ -82,13 +82,9 @@ func (e *Engine) answers(ctx context.Context, r *reader, set *golden.Set, o Answ
 		return nil, err
 	}
 	questions := set.Select(o.Split)
-	jobs := make([]answer.Job, len(questions))
-	for i, q := range questions {
-		jobs[i] = answer.Job{Question: q.ID, Text: q.Question}
-		jobs[i].Hits, jobs[i].Err = e.delivered(ctx, r, q, s, answerer)
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
+	jobs, err := e.jobs(ctx, r, questions, s, answerer, o.Fresh)
+	if err != nil {
+		return nil, err
 	}
 	run := answer.RunOptions{
 		Concurrency: o.Concurrency, Repeat: o.Repeat, FS: e.fsys,
@@ -96,7 +92,7 @@ func (e *Engine) answers(ctx context.Context, r *reader, set *golden.Set, o Answ
 		Progress: func(p answer.Progress) { e.o.Progress(Progress{Stage: "answer", Done: p.Done, Total: p.Total}) },
 	}
 	if s.Kind == "chat" {
-		if run.Resume, err = e.resumeFile(r.id, o.Fresh); err != nil {
+		if run.Resume, err = e.resumeFile(r.id+".jsonl", o.Fresh); err != nil {
 			return nil, err
 		}
 	}
@@ -114,26 +110,55 @@ func (e *Engine) answers(ctx context.Context, r *reader, set *golden.Set, o Answ
 	return &AnswersResult{Build: r.id, Records: records, Table: table, set: set, docs: docs}, nil
 }
 
-// delivered searches for one golden question as its caller.
-func (e *Engine) delivered(ctx context.Context, r *reader, q *golden.Question, s AnswerSettings, a answer.Answerer) ([]index.Hit, error) {
-	prepared, err := r.prepare(Query{Text: q.Question, K: s.passages(), As: q.As})
-	if err != nil {
-		return nil, err
+// jobs searches for all questions, each as its caller. A search that fails is its job's error. What a
+// chat model made of the questions is kept in the store, like its answers, but not by build: it
+// does not depend on one.
+func (e *Engine) jobs(ctx context.Context, r *reader, questions []*golden.Question, s AnswerSettings, a answer.Answerer, fresh bool) (jobs []answer.Job, err error) {
+	var kept *answer.Journal[wording]
+	if s.Rewrite || s.Queries > 0 {
+		path, err := e.resumeFile("wordings.jsonl", fresh)
+		if err != nil {
+			return nil, err
+		}
+		if kept, err = answer.OpenJournal[wording](e.fsys, path); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, kept.Close()) }()
 	}
-	resp, _, err := e.searched(ctx, r, prepared, s, a, false)
-	if err != nil {
-		return nil, err
+	jobs = make([]answer.Job, len(questions))
+	for i, q := range questions {
+		jobs[i] = answer.Job{Question: q.ID, Text: q.Question}
+		jobs[i].Hits, jobs[i].Usage, jobs[i].Err = e.delivered(ctx, r, q, s, a, kept)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if kept != nil {
+			e.o.Progress(Progress{Stage: "word", Done: i + 1, Total: len(questions)})
+		}
 	}
-	return resp.Hits, nil
+	return jobs, nil
 }
 
-// resumeFile names the file that keeps the finished answers of a build.
-func (e *Engine) resumeFile(build string, fresh bool) (string, error) {
+// delivered searches for one golden question as its caller; usage is what a model took for that.
+func (e *Engine) delivered(ctx context.Context, r *reader, q *golden.Question, s AnswerSettings, a answer.Answerer, kept *answer.Journal[wording]) (hits []index.Hit, usage answer.Usage, err error) {
+	prepared, err := r.prepare(Query{Text: q.Question, K: s.passages(), As: q.As})
+	if err != nil {
+		return nil, usage, err
+	}
+	resp, usage, err := e.searched(ctx, r, prepared, s, a, kept, false)
+	if err != nil {
+		return nil, usage, err
+	}
+	return resp.Hits, usage, nil
+}
+
+// resumeFile returns the path of a file of what was paid for.
+func (e *Engine) resumeFile(name string, fresh bool) (string, error) {
 	dir := e.path("cache", "answers")
 	if err := e.fsys.MkdirAll(dir); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, build+".jsonl")
+	path := filepath.Join(dir, name)
 	if fresh {
 		if err := os.Remove(path); err != nil && !index.IsMissing(err) {
 			return "", fmt.Errorf("answers: %w", err)

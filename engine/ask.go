@@ -85,7 +85,7 @@ func (e *Engine) answerFrom(ctx context.Context, r *reader, q AskQuery) (*AskRes
 	if err != nil {
 		return nil, err
 	}
-	resp, usage, err := e.searched(ctx, r, prepared, s, answerer, e.o.Degrade)
+	resp, usage, err := e.searched(ctx, r, prepared, s, answerer, nil, e.o.Degrade)
 	if err != nil {
 		return nil, err
 	}

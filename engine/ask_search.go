@@ -3,6 +3,9 @@ package engine
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,14 +75,14 @@ func (s AnswerSettings) merge(r *reader) func([]index.Hit) []index.Hit {
 // model, or in several wordings whose lists are fused by reciprocal rank over chunks. usage is
 // what the model took for it. A model that cannot be asked is an error: to search on without it
 // would measure something else than was set.
-func (e *Engine) searched(ctx context.Context, r *reader, q Query, s AnswerSettings, a answer.Answerer, degrade bool) (resp *Response, usage answer.Usage, err error) {
+func (e *Engine) searched(ctx context.Context, r *reader, q Query, s AnswerSettings, a answer.Answerer, kept *answer.Journal[wording], degrade bool) (resp *Response, usage answer.Usage, err error) {
 	v := r.view()
 	chat, ok := a.(*answer.Chat)
 	if !ok || !s.Rewrite && s.Queries == 0 {
 		resp, err = v.search(ctx, q, degrade)
 		return resp, usage, err
 	}
-	texts, usage, err := wordings(ctx, chat, q.Text, s)
+	texts, usage, err := wordings(ctx, chat, q.Text, s, kept)
 	if err != nil {
 		return nil, usage, err
 	}
@@ -107,31 +110,68 @@ func (e *Engine) searched(ctx context.Context, r *reader, q Query, s AnswerSetti
 	return resp, usage, nil
 }
 
+// wording is what a model made of a question, and what it took.
+type wording struct {
+	Texts []string     `json:"texts"`
+	Usage answer.Usage `json:"usage"`
+}
+
 // wordings are the texts to search for in place of a question, by the model's leave: at least one.
-func wordings(ctx context.Context, chat *answer.Chat, question string, s AnswerSettings) (texts []string, usage answer.Usage, err error) {
+// Those that are taken from kept count with what they took then: an answer costs what was paid for
+// it, whenever that was.
+func wordings(ctx context.Context, chat *answer.Chat, question string, s AnswerSettings, kept *answer.Journal[wording]) (texts []string, usage answer.Usage, err error) {
 	defer clock(ctx)(StageRewrite)()
 	texts = []string{question}
 	if s.Rewrite {
-		text, reply, err := chat.Rewrite(ctx, question)
-		addUsage(&usage, reply.Usage)
+		w, err := keptWording(chat, question, 0, kept, func() (w wording, err error) {
+			text, reply, err := chat.Rewrite(ctx, question)
+			return wording{[]string{text}, reply.Usage}, err
+		})
+		addUsage(&usage, w.Usage)
 		if err != nil {
 			return nil, usage, fmt.Errorf("rewrite the question: %w", err)
 		}
-		texts[0] = text
+		texts[0] = w.Texts[0]
 	}
 	if s.Queries > 0 {
-		more, reply, err := chat.Queries(ctx, question, s.Queries)
-		addUsage(&usage, reply.Usage)
+		w, err := keptWording(chat, question, s.Queries, kept, func() (w wording, err error) {
+			more, reply, err := chat.Queries(ctx, question, s.Queries)
+			return wording{more, reply.Usage}, err
+		})
+		addUsage(&usage, w.Usage)
 		if err != nil {
 			return nil, usage, fmt.Errorf("word the question anew: %w", err)
 		}
-		for _, text := range more[1:] { // the first is the question itself
+		for _, text := range w.Texts[1:] { // the first is the question itself
 			if !slices.Contains(texts, text) {
 				texts = append(texts, text)
 			}
 		}
 	}
 	return texts, usage, nil
+}
+
+// keptWording returns what kept holds of a question under the chat model's settings, else what ask
+// returns, which it keeps unless it failed. queries is the number of wordings asked for, 0 stands
+// for the rewritten question.
+func keptWording(chat *answer.Chat, question string, queries int, kept *answer.Journal[wording], ask func() (wording, error)) (wording, error) {
+	if kept == nil {
+		return ask()
+	}
+	finger, err := json.Marshal(chat.Fingerprint())
+	if err != nil {
+		return wording{}, err
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%d:%s%d", len(finger), finger, len(question), question, queries))
+	key := hex.EncodeToString(sum[:])
+	if w, ok := kept.Get(key); ok && len(w.Texts) > 0 {
+		return w, nil
+	}
+	w, err := ask()
+	if err != nil {
+		return w, err
+	}
+	return w, kept.Put(key, w)
 }
 
 func addUsage(to *answer.Usage, u answer.Usage) {

@@ -1,7 +1,9 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/seed792a4543/assay/corpus"
 	"github.com/seed792a4543/assay/engine"
+	"github.com/seed792a4543/assay/evalkit/golden"
 )
 
 // chatServer answers the three kinds of prompt and keeps what it was sent.
@@ -21,6 +24,7 @@ type chatServer struct {
 	mu   sync.Mutex
 	sent []map[string]any
 	fail bool
+	stop func(n int) // is told the number of requests so far
 }
 
 func (c *chatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -29,7 +33,11 @@ func (c *chatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(data, &body) // an empty body fails the test below
 	c.mu.Lock()
 	c.sent = append(c.sent, body)
+	n := len(c.sent)
 	c.mu.Unlock()
+	if c.stop != nil {
+		c.stop(n)
+	}
 	if c.fail {
 		http.Error(w, `{"error":{"message":"no such model"}}`, http.StatusBadRequest)
 		return
@@ -169,6 +177,54 @@ func TestAskSettings(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A run that breaks off goes on without paying again for answers or for wordings of questions,
+// and its records count what both took.
+func TestAnswersResume(t *testing.T) {
+	set := &golden.Set{Schema: golden.Schema, Name: "small", Version: 1}
+	for i, text := range []string{"When do boats sail?", "What does parking cost?", "Is parrot feed sold?", "Who serves tea?"} {
+		set.Questions = append(set.Questions, golden.Question{ID: fmt.Sprintf("q%d", i), Question: text, Split: golden.Dev, State: golden.Accepted})
+	}
+	const perQuestion = 3 // rewrite, queries, answer
+	all := perQuestion * len(set.Questions)
+	model := &chatServer{}
+	server := httptest.NewServer(model)
+	defer server.Close()
+	s := engine.AnswerSettings{Kind: "chat", URL: server.URL + "/v1", Model: "m", Rewrite: true, Queries: 3}
+	e, build := askBuild(t, s)
+	// Every request after the stopping one dies with the context, so what is sent is what is paid.
+	for _, at := range []int{3, 7, 9, 11} {
+		ctx, cancel := context.WithCancel(t.Context())
+		model.stop = func(n int) {
+			if n == at {
+				cancel()
+			}
+		}
+		if _, err := e.Answers(ctx, set, engine.AnswersOptions{Build: build}); !errors.Is(err, context.Canceled) {
+			t.Fatalf("stopped at %d: %v", at, err)
+		}
+		cancel()
+	}
+	model.stop = nil
+	res, err := e.Answers(t.Context(), set, engine.AnswersOptions{Build: build})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The request in which a run was stopped brought nothing and is repeated: one for each stop.
+	if n := len(model.sent); n > all+4 {
+		t.Errorf("%d requests for %d replies and 4 stops", n, all)
+	}
+	if u := res.Table.Usage; u.Requests != all || u.PromptTokens != 10*all {
+		t.Errorf("counted %+v, want %d requests with 10 tokens each", u, all)
+	}
+	before := len(model.sent)
+	if _, err := e.Answers(t.Context(), set, engine.AnswersOptions{Build: build}); err != nil || len(model.sent) != before {
+		t.Errorf("a finished run sent %d more, %v", len(model.sent)-before, err)
+	}
+	if _, err := e.Answers(t.Context(), set, engine.AnswersOptions{Build: build, Fresh: true}); err != nil || len(model.sent) != before+all {
+		t.Errorf("a fresh run sent %d, want %d, %v", len(model.sent)-before, all, err)
+	}
 }
 
 func TestAnswerSettings(t *testing.T) {

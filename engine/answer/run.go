@@ -1,18 +1,11 @@
 package answer
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"slices"
 	"sync"
 
 	"github.com/seed792a4543/assay/corpus"
@@ -26,6 +19,7 @@ type Job struct {
 	Question string      // id
 	Text     string      // as asked
 	Hits     []index.Hit // as the search returned them, allowed to the caller
+	Usage    Usage       // what a model took before, for the search; it is added to the first answer's
 	// Err is a failure before the answerer was asked, such as that of the search; the record
 	// then counts as harness error.
 	Err error
@@ -52,12 +46,6 @@ type Progress struct {
 	Usage                       Usage
 }
 
-// stored is a line of a resume file.
-type stored struct {
-	Key    string            `json:"key"`
-	Record evalanswer.Record `json:"record"`
-}
-
 // RunAll answers all jobs and returns one record for each job and repeat, in the order of jobs,
 // then repeats, whatever the concurrency. A failed answer is a record with Error and does not
 // stop the run. The error is of the context or of the resume file; the records finished until
@@ -68,18 +56,12 @@ func RunAll(ctx context.Context, jobs []Job, a Answerer, o RunOptions) ([]evalan
 	if err != nil {
 		return nil, fmt.Errorf("answers: fingerprint: %w", err)
 	}
-	known, err := readResume(o.Resume)
+	kept, err := OpenJournal[evalanswer.Record](o.FS, o.Resume)
 	if err != nil {
 		return nil, err
 	}
-	var out *disk.File
-	if o.Resume != "" {
-		if out, err = o.FS.Append(o.Resume); err != nil {
-			return nil, fmt.Errorf("answers: %w", err)
-		}
-		defer out.Close() //nolint:errcheck // every line was synced
-	}
-	r := &runner{a: a, o: o, finger: finger, known: known, out: out, records: make([]evalanswer.Record, len(jobs)*o.Repeat)}
+	defer kept.Close() //nolint:errcheck // every line was synced
+	r := &runner{a: a, o: o, finger: finger, kept: kept, records: make([]evalanswer.Record, len(jobs)*o.Repeat)}
 	r.progress.Total = len(r.records)
 	next := make(chan int)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -114,32 +96,39 @@ type runner struct {
 	a       Answerer
 	o       RunOptions
 	finger  []byte
-	known   map[string]evalanswer.Record
+	kept    *Journal[evalanswer.Record]
 	records []evalanswer.Record // each slot is filled by one goroutine
 
 	mu       sync.Mutex
-	out      *disk.File
 	progress Progress
 }
 
 func (r *runner) one(ctx context.Context, slot int, job Job, repeat int) error {
 	passages := Deliver(job.Hits, r.o.Deliver)
 	key := r.key(job, passages, repeat)
-	if rec, ok := r.known[key]; ok {
+	if rec, ok := r.kept.Get(key); ok {
 		r.records[slot] = rec
-		return r.finished(nil, rec, true)
+		r.finished(rec, true)
+		return nil
 	}
 	rec := evalanswer.Record{Question: job.Question, Repeat: repeat, Asked: job.Text, Passages: delivered(passages)}
 	if job.Err != nil {
 		rec.Harness = job.Err.Error()
+		if repeat == 0 {
+			addUsage(&rec.Usage, job.Usage)
+		}
 		r.records[slot] = rec
-		return r.finished(nil, rec, false)
+		r.finished(rec, false)
+		return nil
 	}
 	ans, err := r.a.Answer(ctx, Request{ID: job.Question, Question: job.Text, Passages: passages, Seed: int64(repeat)})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	Fill(&rec, ans)
+	if repeat == 0 {
+		addUsage(&rec.Usage, job.Usage)
+	}
 	if err != nil {
 		rec.Error = err.Error()
 		if rec.Error == "" {
@@ -147,25 +136,27 @@ func (r *runner) one(ctx context.Context, slot int, job Job, repeat int) error {
 		}
 	}
 	r.records[slot] = rec
-	if err != nil {
-		return r.finished(nil, rec, false)
-	}
-	return r.finished(&stored{key, rec}, rec, false)
-}
-
-// finished writes a record through and reports progress.
-func (r *runner) finished(line *stored, rec evalanswer.Record, reused bool) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if line != nil && r.out != nil {
-		data, err := json.Marshal(line)
-		if err == nil {
-			_, err = r.out.Write(append(data, '\n'))
-		}
-		if err = cmp.Or(err, r.out.Sync()); err != nil {
+	if err == nil {
+		if err := r.kept.Put(key, rec); err != nil {
 			return fmt.Errorf("answers: keep the answer to %s: %w", rec.Question, err)
 		}
 	}
+	r.finished(rec, false)
+	return nil
+}
+
+func addUsage(to *evalanswer.Usage, u Usage) {
+	to.Requests += u.Requests
+	to.Retries += u.Retries
+	to.PromptTokens += u.PromptTokens
+	to.CompletionTokens += u.CompletionTokens
+	to.Cost += u.Cost
+}
+
+// finished reports progress.
+func (r *runner) finished(rec evalanswer.Record, reused bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	p := &r.progress
 	p.Done++
 	if reused {
@@ -183,7 +174,6 @@ func (r *runner) finished(line *stored, rec evalanswer.Record, reused bool) erro
 	if r.o.Progress != nil {
 		r.o.Progress(*p)
 	}
-	return nil
 }
 
 // key names what an answer depends on.
@@ -210,49 +200,6 @@ func component(c *index.Component) string {
 		return "-"
 	}
 	return fmt.Sprintf("%d %x", c.Rank, c.Score)
-}
-
-// readResume reads a file of finished answers. A last line that was cut off by a crash is
-// passed over; any other damage is an error.
-func readResume(path string) (map[string]evalanswer.Record, error) {
-	known := map[string]evalanswer.Record{}
-	if path == "" {
-		return known, nil
-	}
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return known, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("answers: %w", err)
-	}
-	whole := bytes.HasSuffix(data, []byte("\n"))
-	in := bufio.NewScanner(bytes.NewReader(data))
-	in.Buffer(make([]byte, 0, 64<<10), 1<<28)
-	var lines [][]byte
-	for in.Scan() {
-		lines = append(lines, slices.Clone(in.Bytes()))
-	}
-	if err := in.Err(); err != nil {
-		return nil, fmt.Errorf("answers: %s: %w", path, err)
-	}
-	for i, line := range lines {
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
-		var s stored
-		if err := json.Unmarshal(line, &s); err != nil {
-			if i == len(lines)-1 && !whole {
-				// Cut it off, so that the next line does not continue it.
-				if err := os.Truncate(path, int64(len(data)-len(line))); err != nil {
-					return nil, fmt.Errorf("answers: %w", err)
-				}
-				break
-			}
-			return nil, fmt.Errorf("answers: %s:%d: %w: delete the file to begin anew", path, i+1, err)
-		}
-		known[s.Key] = s.Record
-	}
-	return known, nil
 }
 
 // delivered returns passages in the form of records.
@@ -284,6 +231,6 @@ func Fill(rec *evalanswer.Record, a Answer) {
 	}
 	rec.Model, rec.PromptRevision, rec.Settings = a.Model, a.PromptRevision, a.Settings
 	rec.Raw, rec.Thinking, rec.Notes = a.Raw, a.Thinking, a.Notes
-	u := a.Usage
-	rec.Usage = evalanswer.Usage{Requests: u.Requests, Retries: u.Retries, PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, Cost: u.Cost}
+	rec.Usage = evalanswer.Usage{}
+	addUsage(&rec.Usage, a.Usage)
 }
