@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed792a4543/assay/hybrid"
 	"github.com/seed792a4543/assay/index"
 	"github.com/seed792a4543/assay/index/dense"
 	"github.com/seed792a4543/assay/index/lexical"
@@ -133,23 +135,16 @@ func BenchmarkLive(b *testing.B) {
 				b.Fatal(err)
 			}
 			search(kind, x, x)
-			recall := 0
-			for i := range 100 {
-				exact, err := vec.SearchVector(b.Context(), rows[i*37], 10, nil)
-				if err != nil {
-					b.Fatal(err)
-				}
-				got, err := x.SearchVector(b.Context(), rows[i*37], 10, nil)
-				if err != nil {
-					b.Fatal(err)
-				}
-				for _, e := range exact {
-					if slices.ContainsFunc(got, func(g index.Candidate) bool { return g.Ord == e.Ord }) {
-						recall++
-					}
-				}
+			var vector, words, fused float64
+			const asked = 100
+			for i := range asked {
+				ev, lv := list(b, vec.SearchVector, rows[i*37]), list(b, x.SearchVector, rows[i*37])
+				el, ll := list(b, lex.SearchText, queries[i]), list(b, x.SearchText, queries[i])
+				vector += common(ev, lv) / asked
+				words += common(el, ll) / asked
+				fused += common(fuse(ev, el), fuse(lv, ll)) / asked
 			}
-			b.Logf("%s: %.3f of the exact ten", kind, float64(recall)/1000)
+			b.Logf("%s: of the ten best in the folder %.3f by vectors, %.3f by words, %.3f fused", kind, vector, words, fused)
 		}
 		if err := vec.Close(); err != nil {
 			b.Error(err)
@@ -158,4 +153,34 @@ func BenchmarkLive(b *testing.B) {
 			b.Error(err)
 		}
 	}
+}
+
+// list asks for a hundred hits.
+func list[Q any](b *testing.B, search func(context.Context, Q, int, *index.Filter) ([]index.Candidate, error), q Q) []index.Candidate {
+	b.Helper()
+	out, err := search(b.Context(), q, 100, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out
+}
+
+// fuse is the project's fusion with its default weights.
+func fuse(vector, words []index.Candidate) (out []index.Candidate) {
+	for _, f := range hybrid.Fuse(vector, words, hybrid.Settings{}.WithDefaults()) {
+		out = append(out, index.Candidate{Ord: f.Ord, Score: f.Score})
+	}
+	return out
+}
+
+// common is the share of the ten best of want that are among the ten best of have.
+func common(want, have []index.Candidate) float64 {
+	want, have = want[:min(10, len(want))], have[:min(10, len(have))]
+	n := 0
+	for _, w := range want {
+		if slices.ContainsFunc(have, func(h index.Candidate) bool { return h.Ord == w.Ord }) {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(want)))
 }
