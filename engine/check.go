@@ -20,7 +20,13 @@ type Fault struct {
 	Err   error
 }
 
-func (f Fault) String() string { return f.Where + ": " + f.Err.Error() }
+// String is the error with the place, which many errors name themselves.
+func (f Fault) String() string {
+	if said := f.Err.Error(); strings.HasPrefix(said, f.Where) {
+		return said
+	}
+	return f.Where + ": " + f.Err.Error()
+}
 
 // Check reads everything in the store and reports each fault as it is found: pointers, every
 // build's manifest, files, digests and the agreement of its parts, every record and verdict,

@@ -233,7 +233,7 @@ func (e *Engine) validate(ctx context.Context, c *compared, set *golden.Set, pol
 	}
 	in := verdict.Input{
 		Policy: policy, Candidate: val.Candidate.Evaluation, CorpusCause: corpusCause(c),
-		SelfTest: self, RecordDigest: rec.Digest, Measured: map[string]float64{},
+		SelfTest: self, RecordDigest: rec.Digest, Measured: map[string]float64{}, IsLive: c.isLive,
 	}
 	if val.Live != nil {
 		in.Live = val.Live.Evaluation
@@ -302,7 +302,7 @@ func (e *Engine) overrides(c *compared) []string {
 				continue
 			}
 			if l.Action == "override" {
-				out = append(out, fmt.Sprintf("build %s went live by override of %s: %s", r.id, l.Who, l.Why))
+				out = append(out, fmt.Sprintf("build %s went live by override of %s: %s", r.id, l.Who, strings.Join(strings.Fields(l.Why), " ")))
 			}
 			break
 		}

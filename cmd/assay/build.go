@@ -246,17 +246,26 @@ func (c *initCmd) Run(a *app) error {
 	if err := writeNew(questions, []byte(text)); err != nil {
 		return err
 	}
+	others, err := leftOutOf(c.Dir, s, docs)
+	if err != nil {
+		return err
+	}
 	if a.cli.JSON {
 		return a.printJSON(struct {
-			Schema    string `json:"schema"`
-			Settings  string `json:"settings"`
-			Golden    string `json:"golden"`
-			Documents int    `json:"documents"`
-		}{"assay.init/v1", relative(config), relative(questions), len(docs.Documents)})
+			Schema     string           `json:"schema"`
+			Settings   string           `json:"settings"`
+			Golden     string           `json:"golden"`
+			Documents  int              `json:"documents"`
+			Skipped    []corpus.Skipped `json:"skipped"`     // by the reader of their format
+			NotCounted []leftOut        `json:"not_counted"` // read by none
+		}{"assay.init/v1", relative(config), relative(questions), len(docs.Documents), append([]corpus.Skipped{}, docs.Skipped...), others})
 	}
 	a.printf("wrote %s and %s for %d documents\n", relative(config), relative(questions), len(docs.Documents))
 	for _, sk := range docs.Skipped {
 		a.warnf("skipped %s: %s\n", shown(sk.Path), shown(sk.Reason))
+	}
+	for _, l := range others {
+		l.print(a)
 	}
 	a.printf("Fill in the three questions of %s, then run:\n", relative(questions))
 	if rel := relative(c.Dir); rel != "." {

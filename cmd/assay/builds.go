@@ -140,6 +140,9 @@ func (c *buildsShowCmd) Run(a *app) error {
 	flat := settings.Flatten()
 	a.printf("settings\n")
 	for _, k := range sortedKeys(flat) {
+		if flat[k] == "" {
+			continue // nothing that a build is made with
+		}
 		a.printf("  %s: %s\n", k, shown(flat[k]))
 	}
 	for _, v := range b.Verdicts {
@@ -255,7 +258,11 @@ func (c *checkCmd) Run(a *app) error {
 		}
 	}
 	if len(faults) > 0 {
-		return &exitError{Code: exitFailed, Message: fmt.Sprintf("%d faults in store %s", len(faults), a.cli.Store)}
+		n := fmt.Sprintf("%d faults", len(faults))
+		if len(faults) == 1 {
+			n = "1 fault"
+		}
+		return &exitError{Code: exitFailed, Message: fmt.Sprintf("%s in store %s", n, a.cli.Store)}
 	}
 	return nil
 }

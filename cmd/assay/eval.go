@@ -65,10 +65,23 @@ func (a *app) goldenSet(flag string, s engine.Settings) (*golden.Set, error) {
 		}
 	}
 	set, err := golden.Load(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && flag == "" && s.Golden != "":
+		return nil, usageError("golden set %s, which the settings name, is not there: correct golden in %s, or write it; `assay init` in a new folder shows a first one", relative(path), a.configName())
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, usageError("golden set %s is not there: name the file that holds your questions; `assay init` in a new folder shows a first one", relative(path))
+	case err != nil:
 		return nil, usageError("%v", err)
 	}
-	return set, err
+	return set, nil
+}
+
+// configName is the settings file as the user knows it.
+func (a *app) configName() string {
+	if a.cli.Config != "" {
+		return relative(a.cli.Config)
+	}
+	return engine.ConfigName
 }
 
 func policyOf(s engine.Settings) *verdict.Policy {
@@ -155,7 +168,8 @@ func (a *app) printWarnings(val *engine.Validation) {
 		show = all[:shownWarnings]
 	}
 	for _, w := range show {
-		a.warnf("warning: %s\n", shown(w))
+		// A finding about the set says itself that it is a warning, after its place.
+		a.warnf("warning: %s\n", shown(strings.Replace(w, ": warning: ", ": ", 1)))
 	}
 	if n := len(all) - len(show); n > 0 {
 		a.warnf("warning: and %d more: see them with `%s`\n", n, a.command("golden", "lint"))
@@ -368,7 +382,7 @@ func (c *promoteCmd) run(a *app, e *engine.Engine, s engine.Settings) error {
 	case !changed:
 		a.printf("build %s is already live: nothing to do\n", id)
 	case c.Override:
-		a.printf("build %s is live by override of %s: %s\n", id, reason.Who, reason.Why)
+		a.printf("build %s is live by override of %s: %s\n", id, reason.Who, oneLine(reason.Why, 500))
 	default:
 		a.printf("build %s is live (run %s)\n", id, rec.Run)
 	}

@@ -113,8 +113,12 @@ func compareRuns(qrels, a, b string, policy *verdict.Policy) (*verdict.Compariso
 		return nil, err
 	}
 	sum := sha256.Sum256(data)
+	var warnings []string
 	side := func(path string) (verdict.Side, error) {
-		ev, err := runEvaluation(qrels, path, policy.Primary, hex.EncodeToString(sum[:]))
+		ev, warns, err := runEvaluation(qrels, path, policy.Primary, hex.EncodeToString(sum[:]))
+		for _, w := range warns {
+			warnings = append(warnings, filepath.Base(path)+": "+w)
+		}
 		return verdict.Side{Name: filepath.Base(path), Evaluation: ev}, err
 	}
 	left, err := side(a)
@@ -125,14 +129,15 @@ func compareRuns(qrels, a, b string, policy *verdict.Policy) (*verdict.Compariso
 	if err != nil {
 		return nil, fileError(err)
 	}
-	return verdict.Compare(left, right, policy, verdict.CompareOptions{}), nil
+	return verdict.Compare(left, right, policy, verdict.CompareOptions{NoPromotion: true, Warnings: warnings}), nil
 }
 
-// runEvaluation scores a run as an evaluation whose questions are the judged topics.
-func runEvaluation(qrels, run, primary, digest string) (*evalkit.Evaluation, error) {
+// runEvaluation scores a run as an evaluation whose questions are the judged topics; warnings name
+// the topics that the run lacks and those that it alone has.
+func runEvaluation(qrels, run, primary, digest string) (ev *evalkit.Evaluation, warnings []string, err error) {
 	measures, err := parseMeasures([]string{primary})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, m := range trec.DefaultMeasures() {
 		if m.Cutoff > 0 && m.String() != measures[0].String() {
@@ -141,17 +146,17 @@ func runEvaluation(qrels, run, primary, digest string) (*evalkit.Evaluation, err
 	}
 	s, err := trec.ScoreFiles(qrels, run, measures, trec.ScoreOptions{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	f, err := os.Open(run)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	lists, err := trec.ReadRun(run, f)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	ev := &evalkit.Evaluation{
+	ev = &evalkit.Evaluation{
 		Schema: evalkit.EvaluationSchema, Run: s.Tag, Build: filepath.Base(run), Rule: "trec", View: evalkit.ViewSections, Split: "all",
 		Golden:   evalkit.GoldenRef{Name: filepath.Base(qrels), Digest: digest},
 		Measures: map[string]*evalkit.Summary{}, Random: map[string]evalkit.Value{}, Slices: map[string]*evalkit.Slice{},
@@ -178,5 +183,5 @@ func runEvaluation(qrels, run, primary, digest string) (*evalkit.Evaluation, err
 		ev.Counts.Questions++
 		ev.Counts.Answerable++
 	}
-	return ev, nil
+	return ev, s.Warnings(), nil
 }

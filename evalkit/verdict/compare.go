@@ -35,6 +35,8 @@ type CompareOptions struct {
 	Reference   *evalkit.Evaluation
 	SelfTest    *SelfTest
 	Measured    map[string]float64
+	NoPromotion bool     // as in Input: A is not live, and reasons call it by its name
+	Warnings    []string // of the caller, to be listed with the others
 	// UnderTest is the setting that was meant to change; it does not count among the differences
 	// that raise a warning.
 	UnderTest []string
@@ -125,7 +127,10 @@ const (
 // named, and more than the one under test is a warning.
 func Compare(a, b Side, p *Policy, o CompareOptions) *Comparison {
 	in := Input{Policy: p, Candidate: b.Evaluation, Live: a.Evaluation, Reference: o.Reference,
-		CorpusCause: o.CorpusCause, SelfTest: o.SelfTest, Measured: o.Measured, NoSelfTest: o.SelfTest == nil}
+		CorpusCause: o.CorpusCause, SelfTest: o.SelfTest, Measured: o.Measured, NoSelfTest: o.SelfTest == nil, NoPromotion: o.NoPromotion}
+	if o.NoPromotion {
+		in.LiveName = a.name("A")
+	}
 	return CompareWith(a, b, p, Decide(in), o)
 }
 
@@ -134,7 +139,7 @@ func Compare(a, b Side, p *Policy, o CompareOptions) *Comparison {
 func CompareWith(a, b Side, p *Policy, v *Verdict, o CompareOptions) *Comparison {
 	c := &Comparison{
 		Schema: ComparisonSchema, A: a.name("A"), B: b.name("B"), Verdict: v,
-		Measures: []MeasureDiff{}, Settings: []SettingDiff{}, Flips: []Flip{}, Warnings: []string{},
+		Measures: []MeasureDiff{}, Settings: []SettingDiff{}, Flips: []Flip{}, Warnings: append([]string{}, o.Warnings...),
 	}
 	c.settings(a, b, o)
 	if p == nil || a.Evaluation == nil || b.Evaluation == nil {

@@ -19,6 +19,11 @@ type Input struct {
 	Live      *evalkit.Evaluation // of the live build, nil for the first build
 	// LiveName is what reasons call the build of Live; "" means "live".
 	LiveName string
+	// IsLive says that the candidate is live itself. Without Live there was then none before it.
+	IsLive bool
+	// NoPromotion says that Live is no live build but a system to compare with, under LiveName, and
+	// that nothing is to be promoted: reasons then do not speak of a live build.
+	NoPromotion bool
 	// Reference is the frozen build that many small accepted losses are measured against; nil if
 	// there is none. The margin must hold against it as well.
 	Reference *evalkit.Evaluation
@@ -131,7 +136,7 @@ func (d *decision) invalid() (reasons []string) {
 	sides := []struct {
 		name string
 		e    *evalkit.Evaluation
-	}{{"the candidate", in.Candidate}, {"the live build", in.Live}, {"the reference build", in.Reference}}
+	}{{"the candidate", in.Candidate}, {in.base(), in.Live}, {"the reference build", in.Reference}}
 	for _, s := range sides {
 		if s.e == nil {
 			continue
@@ -361,7 +366,7 @@ func (d *decision) reject() (reasons []string) {
 	}
 	for _, a := range []*Difference{v.AgainstLive, v.AgainstRef} {
 		if a != nil && len(a.CriticalLost) > p.Critical {
-			add("%d critical questions are lost against the %s build, %d may be: %s; read their rankings and mend the build.", len(a.CriticalLost), a.Against, p.Critical, list(a.CriticalLost))
+			add("%d critical questions are lost against %s, %d may be: %s; read their rankings%s.", len(a.CriticalLost), d.against(a), p.Critical, list(a.CriticalLost), d.mend())
 		}
 	}
 	for _, c := range v.Floors {
@@ -380,11 +385,43 @@ func (d *decision) reject() (reasons []string) {
 	}
 	for _, a := range []*Difference{v.AgainstLive, v.AgainstRef} {
 		if a != nil && a.LossShown {
-			add("%s: a loss of at least the min_effect %.4g with p %.4f ≤ alpha %g; read the lost questions (%s) and mend the build.",
-				d.sentence(a), p.MinEffectFor(a.N), a.PReject.V, p.Alpha, list(d.losses(a)))
+			add("%s: a loss of at least the min_effect %.4g with p %.4f ≤ alpha %g; read the lost questions (%s)%s.",
+				d.sentence(a), p.MinEffectFor(a.N), a.PReject.V, p.Alpha, list(d.losses(a)), d.mend())
 		}
 	}
 	return reasons
+}
+
+// base is what the candidate is compared with.
+func (in *Input) base() string {
+	if in.NoPromotion {
+		return cmp.Or(in.LiveName, "the other system")
+	}
+	return "the live build"
+}
+
+// against names the other side of a difference within a sentence.
+func (d *decision) against(a *Difference) string {
+	if d.in.NoPromotion {
+		return a.Against
+	}
+	return "the " + a.Against + " build"
+}
+
+// stays says what becomes of the live build, if there is one.
+func (d *decision) stays() string {
+	if d.in.NoPromotion {
+		return ""
+	}
+	return " The live build stays."
+}
+
+// mend says what to do with a build that lost.
+func (d *decision) mend() string {
+	if d.in.NoPromotion {
+		return ""
+	}
+	return " and mend the build"
 }
 
 // losses lists the questions that got worse.
@@ -415,9 +452,9 @@ func (d *decision) accept() (Outcome, []string) {
 		margin := d.policy.MarginFor(a.N)
 		switch {
 		case a.Identical:
-			yes = append(yes, fmt.Sprintf("Every question gets the same chunks in the same order as from the %s build: nothing new was shown.", a.Against))
+			yes = append(yes, fmt.Sprintf("Every question gets the same chunks in the same order as from %s: nothing new was shown.", d.against(a)))
 		case a.N < d.policy.MinQuestions:
-			no = append(no, fmt.Sprintf("%s: the policy wants %d scored questions for an accept. Add questions. The live build stays.", d.sentence(a), d.policy.MinQuestions))
+			no = append(no, fmt.Sprintf("%s: the policy wants %d scored questions for an accept. Add questions.%s", d.sentence(a), d.policy.MinQuestions, d.stays()))
 		case a.Excluded:
 			yes = append(yes, fmt.Sprintf("%s: a loss of the margin %.4g or more is excluded%s.", d.sentence(a), margin, d.reading(a)))
 		default:
@@ -466,7 +503,7 @@ func (d *decision) doubt(a *Difference, margin float64) string {
 	if ids := d.losses(a); len(ids) > 0 {
 		fmt.Fprintf(&s, "; read the lost questions (%s)", list(ids))
 	}
-	s.WriteString(". The live build stays.")
+	s.WriteString("." + d.stays())
 	return s.String()
 }
 
@@ -498,7 +535,11 @@ func (d *decision) firstBuild() (Outcome, []string) {
 	}
 	v.N = len(values)
 	v.Lower, v.Upper = evalkit.Num(iv.Lo), evalkit.Num(iv.Hi)
-	head := fmt.Sprintf("First build: %s is %.4f on %d questions (95 %% interval %.4f to %.4f)", p.Primary, v.Mean.V, v.N, iv.Lo, iv.Hi)
+	what := "First build"
+	if d.in.IsLive {
+		what = "The live build itself, with none before it to compare it with"
+	}
+	head := fmt.Sprintf("%s: %s is %.4f on %d questions (95 %% interval %.4f to %.4f)", what, p.Primary, v.Mean.V, v.N, iv.Lo, iv.Hi)
 
 	var doubts []string
 	if v.N < p.MinQuestions {
