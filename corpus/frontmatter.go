@@ -11,9 +11,9 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
 	"github.com/seed792a4543/assay/internal/suggest"
+	"github.com/seed792a4543/assay/internal/yamlfile"
 )
 
 // Front matter beyond these bounds is an error: what is longer or deeper is not written by
@@ -249,17 +249,6 @@ func misspelt(name string) string {
 	return ""
 }
 
-// parseYAML guards against panics of the library on broken documents: the document is then
-// faulty, and no reason to end the program.
-func parseYAML(data []byte) (file *ast.File, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("not readable as YAML: %v", p)
-		}
-	}()
-	return parser.ParseBytes(data, 0)
-}
-
 // yamlKeys returns the top-level entries of a YAML mapping, nil if it is no mapping. Anchors,
 // aliases, tags and merge keys are refused: they let a few lines stand for gigabytes, and none
 // is needed here.
@@ -267,7 +256,7 @@ func yamlKeys(in *Input, inner string) ([]metaKey, error) {
 	if depth, line := nesting(inner); depth > maxFrontMatterDepth {
 		return nil, in.Fail(line+1, "front matter is nested deeper than %d levels", maxFrontMatterDepth)
 	}
-	file, err := parseYAML([]byte(inner))
+	file, err := yamlfile.Parse([]byte(inner))
 	if err != nil {
 		return nil, yamlError(in, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"github.com/seed792a4543/assay/hybrid"
 	"github.com/seed792a4543/assay/index/lexical"
 	"github.com/seed792a4543/assay/internal/suggest"
+	"github.com/seed792a4543/assay/internal/yamlfile"
 )
 
 // ConfigName is the name of the settings file that `assay init` writes.
@@ -205,17 +207,6 @@ func LoadSettings(path string) (Settings, error) {
 	return s, nil
 }
 
-// decodeYAML decodes strictly. The library panics on some broken documents (a tag without a value
-// where a list belongs, for one); such a file is faulty and no reason to end the program.
-func decodeYAML(data []byte, into any) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("not readable as YAML: %v", p)
-		}
-	}()
-	return yaml.UnmarshalWithOptions(data, into, yaml.Strict())
-}
-
 // ParseSettings reads settings from data; name is used in errors. Paths stay as written.
 func ParseSettings(name string, data []byte) (Settings, error) {
 	// The policy has a strict reader of its own.
@@ -227,10 +218,10 @@ func ParseSettings(name string, data []byte) (Settings, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return *s, badInput("%s: file is empty: run `assay init` for a commented one", name)
 	}
-	if err := decodeYAML(data, &file); err != nil {
+	if err := yamlfile.Decode(data, &file); err != nil && !errors.Is(err, io.EOF) {
 		return Settings{}, yamlError(name, err)
 	}
-	if parsed, err := parseYAML(data); err == nil && len(parsed.Docs) > 1 {
+	if parsed, err := yamlfile.Parse(data); err == nil && len(parsed.Docs) > 1 {
 		return Settings{}, badInput("%s: %d YAML documents in one file: the settings are one, remove the lines ---", name, len(parsed.Docs))
 	}
 	if file.Policy != nil {

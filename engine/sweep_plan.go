@@ -13,10 +13,10 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
 	"github.com/seed792a4543/assay/evalkit/sweep"
 	"github.com/seed792a4543/assay/internal/suggest"
+	"github.com/seed792a4543/assay/internal/yamlfile"
 )
 
 // SweepPlanSchema is the optional schema key of a plan.
@@ -65,8 +65,8 @@ func LoadSweepPlan(path string, base Settings) (*SweepPlan, error) {
 //	  - {name: fixed 400, chunk: {kind: fixed, size: 400}}
 //	  - {name: section 900, chunk.kind: section, chunk.max: 900}
 //
-// Besides the settings of chunk, embed, lexical, hybrid, rerank and answer there are rewrite (none
-// or chat), rerank.kind chat and hybrid.fusion tuned. Unknown keys, repeated keys, wrong types and
+// Besides the settings of chunk, embed, lexical, hybrid, rerank, search and answer there are rewrite
+// (none or chat), rerank.kind chat and hybrid.fusion tuned. Unknown keys, repeated keys, wrong types and
 // names that do not exist are errors with file and line. Combinations that cannot work, and those
 // equal to an earlier variant, are left out and listed.
 func ParseSweepPlan(name string, data []byte, base Settings) (*SweepPlan, error) {
@@ -75,7 +75,7 @@ func ParseSweepPlan(name string, data []byte, base Settings) (*SweepPlan, error)
 
 func parseSweepPlan(name, dir string, data []byte, base Settings) (*SweepPlan, error) {
 	r := &planReader{name: name, dir: dir}
-	file, err := parseYAML(data)
+	file, err := yamlfile.Parse(data)
 	if err != nil {
 		return nil, yamlError(name, err)
 	}
@@ -98,16 +98,6 @@ func parseSweepPlan(name, dir string, data []byte, base Settings) (*SweepPlan, e
 	}
 	plan.Path = name
 	return plan, nil
-}
-
-// parseYAML guards against panics of the library on broken documents.
-func parseYAML(data []byte) (file *ast.File, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("not readable as YAML: %v", p)
-		}
-	}()
-	return parser.ParseBytes(data, 0)
 }
 
 type planReader struct {
@@ -160,14 +150,7 @@ func (r *planReader) decode(what string, n ast.Node, to any) bool {
 		r.fault(n, "%s has no value", what)
 		return false
 	}
-	err := func() (err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("not readable: %v", p)
-			}
-		}()
-		return yaml.NodeToValue(n, to, yaml.Strict())
-	}()
+	err := yamlfile.DecodeNode(n, to)
 	if err == nil {
 		return true
 	}
@@ -374,7 +357,7 @@ func (r *planReader) setting(key string, kv *ast.MappingValueNode) []change {
 func sweepable() []string {
 	out := []string{"rewrite"}
 	t := reflect.TypeFor[Settings]()
-	for _, part := range []string{"chunk", "embed", "lexical", "hybrid", "rerank", "answer"} {
+	for _, part := range []string{"chunk", "embed", "lexical", "hybrid", "rerank", "search", "answer"} {
 		f, _ := fieldByTag(t, part)
 		for inner := range f.Type.Fields() {
 			if name := yamlName(inner); name != "" {

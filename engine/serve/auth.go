@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/seed792a4543/assay/internal/yamlfile"
 )
 
 // Caller is who sent a request and what it may see and do.
@@ -89,8 +91,7 @@ func ParseTokens(name string, data []byte) ([]Token, error) {
 // taken out of it.
 func parseTokens(name string, data []byte) ([]Token, error) {
 	var f tokensFile
-	dec := yaml.NewDecoder(strings.NewReader(string(data)), yaml.Strict())
-	if err := decodeYAML(dec, &f); err != nil && !errors.Is(err, io.EOF) {
+	if err := yamlfile.Decode(data, &f); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if f.Schema != TokensSchema {
@@ -111,16 +112,6 @@ func parseTokens(name string, data []byte) ([]Token, error) {
 		}
 	}
 	return f.Tokens, nil
-}
-
-// decodeYAML turns the library's panics on some broken documents into errors.
-func decodeYAML(dec *yaml.Decoder, to any) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("not readable as YAML: %v", p)
-		}
-	}()
-	return dec.Decode(to)
 }
 
 // EncodeTokens returns the file that ParseTokens reads.

@@ -8,11 +8,11 @@
 package endpoint
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/seed792a4543/assay/internal/yamlfile"
 )
 
 // Spec is a request template. Templates may hold {question}, {k}, {id} (of the question) and, for
@@ -75,17 +77,13 @@ func Load(path string) (*Spec, error) {
 }
 
 // Parse reads a template; name stands in errors.
-func Parse(name string, data []byte) (s *Spec, err error) {
-	defer func() {
-		if p := recover(); p != nil { // the library panics on some broken documents
-			s, err = nil, fmt.Errorf("%s: not YAML: %v", name, p)
-		}
-	}()
-	s = new(Spec)
-	if len(bytes.TrimSpace(data)) == 0 {
+func Parse(name string, data []byte) (*Spec, error) {
+	s := new(Spec)
+	err := yamlfile.Decode(data, s)
+	if errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: empty: give url and hits at least", name)
 	}
-	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("%s:%s", name, strings.TrimSpace(yaml.FormatError(err, false, true)))
 	}
 	if err := s.Validate(); err != nil {

@@ -14,6 +14,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/seed792a4543/assay/internal/yamlfile"
 )
 
 type kind uint8
@@ -50,17 +52,11 @@ type pair struct {
 const maxDepth = 64
 
 // parseYAML returns the only document of data. The library is asked for its syntax tree alone.
-func parseYAML(data []byte) (n *node, fault *Fault) {
-	defer func() {
-		// The parser is fuzzed upstream but is known to panic on rare malformed input.
-		if r := recover(); r != nil {
-			n, fault = nil, &Fault{Line: 1, Message: fmt.Sprintf("not valid YAML: %v", r)}
-		}
-	}()
+func parseYAML(data []byte) (*node, *Fault) {
 	if depth := flowDepth(data); depth > maxDepth {
 		return nil, &Fault{Line: 1, Message: fmt.Sprintf("not a golden set: brackets nest %d deep", depth)}
 	}
-	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
+	file, err := yamlfile.Parse(data, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, yamlFault(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/seed792a4543/assay/internal/disk"
+	"github.com/seed792a4543/assay/internal/yamlfile"
 )
 
 // Error is every fault of a review file.
@@ -131,11 +132,12 @@ func repeatedKey(dec *json.Decoder) error {
 	return err
 }
 
+// No type of File has a decoder of its own, so every key is checked.
 func (f *File) yaml(data []byte, e *Error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return
 	}
-	if err := decodeYAML(data, f); err != nil {
+	if err := yamlfile.Decode(data, f); err != nil {
 		if errors.Is(err, io.EOF) { // comments only
 			return
 		}
@@ -155,18 +157,6 @@ func (f *File) yaml(data []byte, e *Error) {
 	for i := range f.Decisions {
 		f.Decisions[i].Line = lines[i]
 	}
-}
-
-// decodeYAML decodes strictly: no type of File has a decoder of its own, so every key is checked.
-// The library panics on some broken documents (a tag without a value where a list belongs, for one);
-// such a file is a faulty file and not a reason to end the program.
-func decodeYAML(data []byte, into *File) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("not readable as YAML: %v", r)
-		}
-	}()
-	return yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(into)
 }
 
 // decisionLines returns the line of each entry under the key decisions.

@@ -12,7 +12,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+
+	"github.com/seed792a4543/assay/internal/yamlfile"
 )
 
 // PolicyError holds every fault found in one policy file.
@@ -59,7 +60,7 @@ func Load(path string) (*Policy, error) {
 // probably meant.
 func Parse(name string, data []byte) (*Policy, error) {
 	e := &PolicyError{File: name}
-	file, err := parseYAML(data)
+	file, err := yamlfile.Parse(data)
 	if err != nil {
 		e.Faults = append(e.Faults, syntaxFault(err))
 		return nil, e
@@ -102,17 +103,6 @@ func Parse(name string, data []byte) (*Policy, error) {
 		return nil, e
 	}
 	return p, nil
-}
-
-// parseYAML guards against panics of the library on broken documents: a faulty file is not a reason
-// to end the program.
-func parseYAML(data []byte) (file *ast.File, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("not readable as YAML: %v", r)
-		}
-	}()
-	return parser.ParseBytes(data, 0)
 }
 
 // syntaxFault turns the YAML library's error into a fault with its place.
