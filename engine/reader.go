@@ -596,5 +596,5 @@ func (v *view) ranked(ctx context.Context, q Query, degrade bool, resp *Response
 	stop := begin(StageFuse)
 	fused := hybrid.Fuse(vec, lex, s)
 	stop()
-	return v.rerank(ctx, q, fused)
+	return v.order(ctx, q, fused)
 }

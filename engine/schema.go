@@ -1,6 +1,7 @@
 package engine
 
 import (
+	_ "embed"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -10,10 +11,20 @@ import (
 	"github.com/seed792a4543/assay/index/lexical"
 )
 
+// settingsDoc holds the comments of the types that read the settings, by key. It is written from
+// them by TestSettingsDescriptions, which fails where the two differ.
+//
+//go:embed settings.doc.json
+var settingsDoc []byte
+
 // SettingsJSONSchema returns the JSON Schema of the settings file, made from the types that
 // read it, so that it cannot drift from them.
 func SettingsJSONSchema() []byte {
-	schema := schemaOf(reflect.TypeFor[Settings](), "")
+	var said map[string]string
+	if err := json.Unmarshal(settingsDoc, &said); err != nil {
+		panic("engine: the descriptions of settings are JSON: " + err.Error())
+	}
+	schema := schemaOf(reflect.TypeFor[Settings](), "", said)
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	schema["title"] = "assay settings"
 	var policy any
@@ -55,13 +66,29 @@ func accepted(path string) []string {
 		return []string{"hybrid", "vector", "lexical"}
 	case "hybrid.fusion":
 		return []string{"weighted", "rrf"}
+	case "rerank.kind":
+		return []string{"none", "mmr", "features"}
+	case "search.superseded":
+		return []string{"keep", "below"}
 	case "answer.kind":
 		return []string{"extractive", "chat"}
 	}
 	return nil
 }
 
-func schemaOf(t reflect.Type, path string) map[string]any {
+// schemaOf is the schema of one setting with its description.
+func schemaOf(t reflect.Type, path string, said map[string]string) map[string]any {
+	s := shapeOf(t, path, said)
+	if text := said[path]; text != "" {
+		if hint, ok := s["description"].(string); ok {
+			text += "; " + hint
+		}
+		s["description"] = text
+	}
+	return s
+}
+
+func shapeOf(t reflect.Type, path string, said map[string]string) map[string]any {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -80,13 +107,13 @@ func schemaOf(t reflect.Type, path string) map[string]any {
 			if path != "" {
 				at = path + "." + name
 			}
-			props[name] = schemaOf(f.Type, at)
+			props[name] = schemaOf(f.Type, at, said)
 		}
 		return map[string]any{"type": "object", "additionalProperties": false, "properties": props}
 	case reflect.Map:
-		return map[string]any{"type": "object", "additionalProperties": schemaOf(t.Elem(), path)}
+		return map[string]any{"type": "object", "additionalProperties": shapeOf(t.Elem(), path, said)}
 	case reflect.Slice:
-		return map[string]any{"type": "array", "items": schemaOf(t.Elem(), path)}
+		return map[string]any{"type": "array", "items": shapeOf(t.Elem(), path, said)}
 	case reflect.Bool:
 		return map[string]any{"type": "boolean"}
 	case reflect.Int, reflect.Int64, reflect.Uint64:

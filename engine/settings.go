@@ -37,63 +37,71 @@ type Settings struct {
 	Lexical lexical.Settings `yaml:"lexical" json:"lexical"`
 	Hybrid  hybrid.Settings  `yaml:"hybrid" json:"hybrid"`
 	Rerank  RerankSettings   `yaml:"rerank" json:"rerank,omitzero"`
-	Golden  string           `yaml:"golden" json:"golden,omitempty"` // path, relative to the settings file
+	Search  SearchSettings   `yaml:"search" json:"search,omitzero"`
+	Golden  string           `yaml:"golden" json:"golden,omitempty"` // file of the golden questions, relative to the settings file
 	Policy  *verdict.Policy  `yaml:"-" json:"-"`                     // nil: DefaultPolicy
 	Answer  AnswerSettings   `yaml:"answer" json:"answer"`
 }
 
 // CorpusSettings say which files are documents.
 type CorpusSettings struct {
-	Path    string            `yaml:"path" json:"path,omitempty"` // relative to the settings file
-	Include []string          `yaml:"include" json:"include,omitempty"`
-	Exclude []string          `yaml:"exclude" json:"exclude,omitempty"`
+	Path    string            `yaml:"path" json:"path,omitempty"`       // folder of the documents, relative to the settings file
+	Include []string          `yaml:"include" json:"include,omitempty"` // globs of the files to read; default all Markdown and plain text
+	Exclude []string          `yaml:"exclude" json:"exclude,omitempty"` // globs of files that are left out of them
 	Charset map[string]string `yaml:"charset" json:"charset,omitempty"` // glob to character set, for files that are not UTF-8
 	Invalid string            `yaml:"invalid" json:"invalid,omitempty"` // skip (default), replace or error
+	// ACL gives permissions by path: glob to labels. Rules only take readers away; see
+	// corpus.Options.
+	ACL map[string][]string `yaml:"acl" json:"acl,omitempty"`
+	// Supersedes names older documents by path, for formats without front matter.
+	Supersedes map[string][]string `yaml:"supersedes" json:"supersedes,omitempty"`
+	// Readers are the formats that are read besides those of package corpus, such as PDF.
+	Readers []corpus.Reader `yaml:"-" json:"-"`
 	// AllowGolden permits documents that contain golden questions verbatim.
 	AllowGolden bool `yaml:"allow_golden" json:"allow_golden,omitempty"`
 }
 
 // EmbedSettings choose the embedder.
 type EmbedSettings struct {
-	Kind           string        `yaml:"kind" json:"kind"` // builtin (default), openai, command, precomputed, none
-	URL            string        `yaml:"url" json:"url,omitempty"`
-	Model          string        `yaml:"model" json:"model,omitempty"`
-	Revision       string        `yaml:"revision" json:"revision,omitempty"`
-	KeyEnv         string        `yaml:"key_env" json:"-"`     // name of the environment variable that holds the key
-	Batch          int           `yaml:"batch" json:"-"`       // texts per request
-	Concurrency    int           `yaml:"concurrency" json:"-"` // requests at once
-	Timeout        time.Duration `yaml:"timeout" json:"-"`     // per request
-	Tries          int           `yaml:"tries" json:"-"`       // per request, the first included
-	Dimensions     int           `yaml:"dimensions" json:"dimensions,omitempty"`
-	MaxTokens      int           `yaml:"max_tokens" json:"max_tokens,omitempty"`
-	Overlong       string        `yaml:"overlong" json:"overlong,omitempty"` // split (default), truncate or refuse
-	DocumentPrefix string        `yaml:"document_prefix" json:"document_prefix,omitempty"`
-	QueryPrefix    string        `yaml:"query_prefix" json:"query_prefix,omitempty"`
-	Command        []string      `yaml:"command" json:"command,omitempty"`
-	Path           string        `yaml:"path" json:"-"`                    // precomputed: .npy or .jsonl file of vectors
-	Keys           string        `yaml:"keys" json:"-"`                    // precomputed: keys of a .npy file
-	Queries        string        `yaml:"queries" json:"-"`                 // precomputed: vectors of queries
-	QueriesKeys    string        `yaml:"queries_keys" json:"-"`            // precomputed: keys of queries in a .npy file
-	Missing        string        `yaml:"missing" json:"missing,omitempty"` // precomputed: error (default) or none
-	Seed           uint64        `yaml:"seed" json:"seed,omitempty"`       // of the built-in model's fit
+	Kind           string        `yaml:"kind" json:"kind"`                                 // builtin (default), openai, command, precomputed, none
+	URL            string        `yaml:"url" json:"url,omitempty"`                         // openai: base of the API, such as http://localhost:11434/v1
+	Model          string        `yaml:"model" json:"model,omitempty"`                     // openai, command, precomputed: name of the model; part of a build
+	Revision       string        `yaml:"revision" json:"revision,omitempty"`               // of the model, where its name does not say it; part of a build
+	KeyEnv         string        `yaml:"key_env" json:"-"`                                 // name of the environment variable that holds the key
+	Batch          int           `yaml:"batch" json:"-"`                                   // texts per request
+	Concurrency    int           `yaml:"concurrency" json:"-"`                             // requests at once
+	Timeout        time.Duration `yaml:"timeout" json:"-"`                                 // per request
+	Tries          int           `yaml:"tries" json:"-"`                                   // per request, the first included
+	Dimensions     int           `yaml:"dimensions" json:"dimensions,omitempty"`           // of the vectors: asked of the server, or of the built-in model; 0 means the model's own
+	MaxTokens      int           `yaml:"max_tokens" json:"max_tokens,omitempty"`           // longest input of the model in tokens; 0 means that of the server or of a known model
+	Overlong       string        `yaml:"overlong" json:"overlong,omitempty"`               // split (default), truncate or refuse
+	DocumentPrefix string        `yaml:"document_prefix" json:"document_prefix,omitempty"` // put before every text that is indexed, for models that want one
+	QueryPrefix    string        `yaml:"query_prefix" json:"query_prefix,omitempty"`       // put before every query, for models that want one
+	Command        []string      `yaml:"command" json:"command,omitempty"`                 // command: the program and its arguments
+	Path           string        `yaml:"path" json:"-"`                                    // precomputed: .npy or .jsonl file of vectors
+	Keys           string        `yaml:"keys" json:"-"`                                    // precomputed: keys of a .npy file
+	Queries        string        `yaml:"queries" json:"-"`                                 // precomputed: vectors of queries
+	QueriesKeys    string        `yaml:"queries_keys" json:"-"`                            // precomputed: keys of queries in a .npy file
+	Missing        string        `yaml:"missing" json:"missing,omitempty"`                 // precomputed: error (default) or none
+	Seed           uint64        `yaml:"seed" json:"seed,omitempty"`                       // builtin: of the random choices in fitting the model
 	// Refit says when the built-in model is fitted again: always (default), at every build, so that
 	// a build depends on its documents and settings alone; or drift, when the texts have moved too
 	// far from those the live build's model was fitted on. Until then that model is kept, and
 	// decides the build's id as well.
 	Refit   string `yaml:"refit" json:"refit,omitempty"`
-	NoCache bool   `yaml:"no_cache" json:"-"`
+	NoCache bool   `yaml:"no_cache" json:"-"` // embed every text anew in place of taking known ones from the store's cache
 }
 
 // AnswerSettings choose the answerer of ask, answers and serve. They are not part of a build.
 type AnswerSettings struct {
-	Kind    string        `yaml:"kind" json:"kind"` // extractive (default) or chat
-	URL     string        `yaml:"url" json:"url,omitempty"`
-	Model   string        `yaml:"model" json:"model,omitempty"`
-	KeyEnv  string        `yaml:"key_env" json:"-"`
+	Kind    string        `yaml:"kind" json:"kind"`               // extractive (default) or chat
+	URL     string        `yaml:"url" json:"url,omitempty"`       // chat: base of the API, such as http://localhost:11434/v1
+	Model   string        `yaml:"model" json:"model,omitempty"`   // chat: name of the model
+	KeyEnv  string        `yaml:"key_env" json:"-"`               // name of the environment variable that holds the key
 	K       int           `yaml:"k" json:"k,omitempty"`           // passages delivered, default 5
 	Budget  int           `yaml:"budget" json:"budget,omitempty"` // runes of context, 0 means no limit
-	Seed    int           `yaml:"seed" json:"seed,omitempty"`
-	Timeout time.Duration `yaml:"timeout" json:"-"`
+	Seed    int           `yaml:"seed" json:"seed,omitempty"`     // sent to models that take one
+	Timeout time.Duration `yaml:"timeout" json:"-"`               // of one request to the model
 	Prompt  string        `yaml:"prompt" json:"prompt,omitempty"` // folder with system.txt, user.txt, rewrite.txt, queries.txt
 	// MergeNeighbours joins delivered chunks of one document that touch.
 	MergeNeighbours bool `yaml:"merge_neighbours" json:"merge_neighbours,omitempty"`
@@ -129,6 +137,7 @@ func (s Settings) WithDefaults() Settings {
 	s.Lexical = s.Lexical.WithDefaults()
 	s.Hybrid = s.Hybrid.WithDefaults()
 	s.Rerank = s.Rerank.WithDefaults()
+	s.Search = s.Search.WithDefaults()
 	if s.Embed.Kind == "none" {
 		s.Hybrid.Mode = "lexical"
 	}
@@ -179,7 +188,7 @@ func (s Settings) Validate() error {
 			errs = append(errs, badInput("%s holds a name or a password: put the key into an environment variable and name that in key_env", address.name))
 		}
 	}
-	for _, err := range []error{s.Chunk.Validate(), s.Lexical.Validate(), s.Hybrid.Validate(), s.Rerank.Validate()} {
+	for _, err := range []error{s.Chunk.Validate(), s.Lexical.Validate(), s.Hybrid.Validate(), s.Rerank.Validate(), s.Search.Validate()} {
 		if err != nil {
 			errs = append(errs, badInput("%v", err))
 		}
@@ -330,6 +339,10 @@ func (s Settings) corpusOptions() corpus.Options {
 	o := corpus.Options{
 		Include: s.Corpus.Include, Exclude: s.Corpus.Exclude,
 		Charset: s.Corpus.Charset, Invalid: s.Corpus.Invalid,
+		ACL: s.Corpus.ACL, Supersedes: s.Corpus.Supersedes,
+	}
+	if len(s.Corpus.Readers) > 0 {
+		o.Readers = append(corpus.DefaultReaders(), s.Corpus.Readers...)
 	}
 	if s.Golden != "" {
 		o.Ignore = append(o.Ignore, s.Golden, strings.TrimSuffix(s.Golden, filepath.Ext(s.Golden))+".lock")

@@ -551,7 +551,7 @@ func (s *sweeper) measure(ctx context.Context, r *reader, i int, sizes *indexSiz
 }
 
 func (s *sweeper) evaluate(ctx context.Context, r *reader, v Variant) (*evalkit.Evaluation, *evalkit.Times, error) {
-	r.settings.Hybrid, r.settings.Rerank = v.Settings.Hybrid, v.Settings.Rerank
+	r.settings.Hybrid, r.settings.Rerank, r.settings.Search = v.Settings.Hybrid, v.Settings.Rerank, v.Settings.Search
 	view := r.view()
 	if embed := view.embed; embed != nil && s.queries != nil {
 		view.embed = func(ctx context.Context, text string, f *index.Filter) ([]float32, error) {
