@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +21,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -39,6 +42,27 @@ const (
 	crashAtEnv  = "ASSAY_CRASH_AT"   // 0 counts
 	crashFull   = "ASSAY_CRASH_FULL" // 1: every point, not a sample
 )
+
+// answersChange is the name of the change that keeps a model's answers, which no state shows.
+const answersChange = "answers of a model"
+
+// sampleStart is where a sample of every stride-th point begins, from 1 on. It moves by one with each
+// day, so that in time every point is tried; ASSAY_CRASH_SEED fixes it to try one day's sample
+// again.
+func sampleStart(t *testing.T, stride int) int {
+	t.Helper()
+	seed := int(time.Now().Unix() / (24 * 60 * 60))
+	if s := os.Getenv("ASSAY_CRASH_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if stride > 1 {
+		t.Logf("a sample: every %d. point (ASSAY_CRASH_SEED=%d)", stride, seed)
+	}
+	return 1 + seed%stride
+}
 
 // change is an operation of the crash matrix: something that writes. prepare makes the folder it
 // starts from; run makes the change and must be able to make it again after an interruption.
@@ -268,6 +292,24 @@ func changes() []change {
 			must(t, crashFreeze(t.Context(), dir, nil))
 			write(t, filepath.Join(dir, "golden.yaml"), strings.Replace(shopGolden, "version: 1", "version: 2", 1))
 		}, run: crashFreeze},
+		{name: answersChange, prepare: withLive, run: func(ctx context.Context, dir string, fsys *disk.FS) error {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprint(w, `{"model": "m", "choices": [{"message": {"role": "assistant", "content": "Within 7 days [1]."}, "finish_reason": "stop"}]}`)
+			}))
+			defer server.Close()
+			o := engine.Options{Answer: &engine.AnswerSettings{Kind: "chat", URL: server.URL + "/v1", Model: "m"}}
+			e, err := engine.OpenStore(filepath.Join(dir, "store"), engine.WithDisk(o, fsys))
+			if err != nil {
+				return err
+			}
+			set, err := golden.Parse("golden.yaml", []byte(shopGolden))
+			if err != nil {
+				return err
+			}
+			_, err = e.Answers(ctx, set, engine.AnswersOptions{})
+			return errors.Join(err, e.Close())
+		}},
 		{name: "review", prepare: func(t *testing.T, dir string) {
 			withLive(t, dir)
 			must(t, crashReview(dir, nil, "q1"))
@@ -649,12 +691,11 @@ func TestCrash(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if cmp.Equal(before, after) && c.name != "build again" && c.name != "verdict again" && !c.damaged {
+			if cmp.Equal(before, after) && c.name != "build again" && c.name != "verdict again" && c.name != answersChange && !c.damaged {
 				t.Fatal("the operation changes nothing")
 			}
 			stride := 1
 			if !full {
-				// The same sample in every run of the same code.
 				sample := 8
 				if testing.Short() || raced {
 					sample = 3
@@ -662,7 +703,7 @@ func TestCrash(t *testing.T) {
 				stride = max(1, steps/sample)
 			}
 			var points []int
-			for at := 1; at <= steps; at += stride {
+			for at := sampleStart(t, stride); at <= steps; at += stride {
 				points = append(points, at)
 			}
 			work := make(chan int)

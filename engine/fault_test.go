@@ -93,9 +93,9 @@ func TestFailingDisk(t *testing.T) {
 				stride = max(1, count.n/2)
 			}
 			points := 0
-			for at := 1; at <= count.n; at += stride {
+			for at := sampleStart(t, stride); at <= count.n; at += stride {
 				for _, stays := range []bool{false, true} {
-					if !full && stays != (points%2 == 0) {
+					if !full && stays != (at/stride%2 == 0) {
 						continue // a sample takes turns
 					}
 					points++
@@ -132,14 +132,31 @@ func judge(ctx context.Context, c *change, dir string, f *failing, err error, be
 	return afterCrash(ctx, c, dir, before, after)
 }
 
-// TestReadOnlyStore searches a store that may not be written to, and tries to change it. As root
-// it runs in a process of its own with the rights of nobody.
-func TestReadOnlyStore(t *testing.T) {
-	if dir := os.Getenv("ASSAY_READONLY_DIR"); dir != "" {
-		readOnly(t, dir)
-		return
+// asNobody runs the test that calls it once more in a process with the rights of nobody, in a
+// folder of its own that it may read, with name=dir in its environment.
+func asNobody(t *testing.T, root, name, dir string) {
+	t.Helper()
+	if err := os.Chmod(root, 0o755); err != nil {
+		t.Fatal(err)
 	}
-	// TempDir's parent is closed to other users.
+	exe := filepath.Join(root, "test")
+	if err := copyFile(os.Args[0], exe); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.v")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), name+"="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if out, err := cmd.CombinedOutput(); errors.Is(err, fs.ErrPermission) {
+		t.Skip("this system lets no process take other rights:", err)
+	} else if err != nil || strings.Contains(string(out), "--- SKIP") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// openRoot is a temporary folder whose parents nobody is kept out of, as TempDir's are.
+func openRoot(t *testing.T) string {
+	t.Helper()
 	root, err := os.MkdirTemp("", "assay")
 	if err != nil {
 		t.Fatal(err)
@@ -150,6 +167,17 @@ func TestReadOnlyStore(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	return root
+}
+
+// TestReadOnlyStore searches a store that may not be written to, and tries to change it. As root
+// it runs in a process of its own with the rights of nobody.
+func TestReadOnlyStore(t *testing.T) {
+	if dir := os.Getenv("ASSAY_READONLY_DIR"); dir != "" {
+		readOnly(t, dir)
+		return
+	}
+	root := openRoot(t)
 	dir := filepath.Join(root, "dir")
 	all := changes()
 	for i := range all {
@@ -165,22 +193,7 @@ func TestReadOnlyStore(t *testing.T) {
 	if os.Geteuid() != 0 {
 		readOnly(t, dir)
 	} else {
-		if err := os.Chmod(root, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		exe := filepath.Join(root, "test")
-		if err := copyFile(os.Args[0], exe); err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.CommandContext(t.Context(), exe, "-test.run=^TestReadOnlyStore$", "-test.count=1")
-		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "ASSAY_READONLY_DIR="+dir)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		if out, err := cmd.CombinedOutput(); errors.Is(err, fs.ErrPermission) {
-			t.Skip("this system lets no process take other rights:", err)
-		} else if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+		asNobody(t, root, "ASSAY_READONLY_DIR", dir)
 	}
 	now, err := stateOf(t.Context(), dir)
 	if err != nil {
@@ -213,7 +226,7 @@ func readOnly(t *testing.T, dir string) {
 		t.Error(err)
 	}
 	for _, c := range changes() {
-		if c.damaged || c.name == "look at the holdout" || c.name == "review" || c.name == "promotion" {
+		if c.damaged || c.name == "look at the holdout" || c.name == "review" || c.name == "promotion" || c.name == answersChange {
 			continue // they start from other files, or change nothing here
 		}
 		switch err := c.run(t.Context(), dir, nil); {
@@ -238,9 +251,31 @@ func readOnly(t *testing.T, dir string) {
 	}
 }
 
-// TestUnreadableFile: a file that may not be read is not mistaken for damage.
+// TestUnreadableFile: a file that may not be read is not mistaken for damage. As root it runs in a
+// process of its own with the rights of nobody.
 func TestUnreadableFile(t *testing.T) {
-	dir := t.TempDir()
+	if dir := os.Getenv("ASSAY_UNREADABLE_DIR"); dir != "" {
+		unreadable(t, dir)
+		return
+	}
+	root := openRoot(t)
+	dir := filepath.Join(root, "dir")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() != 0 {
+		unreadable(t, dir)
+		return
+	}
+	if err := os.Chmod(dir, 0o777); err != nil { // whatever the umask
+		t.Fatal(err)
+	}
+	asNobody(t, root, "ASSAY_UNREADABLE_DIR", dir)
+}
+
+func unreadable(t *testing.T, dir string) {
+	t.Helper()
+	dir = filepath.Join(dir, "store")
 	e := open(t, dir)
 	b := build(t, e, shop, engine.Settings{})
 	override(t, e, b.ID)

@@ -9,16 +9,23 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
+	"golang.org/x/net/html"
+
 	"github.com/seed792a4543/assay/engine"
+	"github.com/seed792a4543/assay/engine/pages"
+	"github.com/seed792a4543/assay/engine/serve"
 	"github.com/seed792a4543/assay/evalkit/golden"
 	"github.com/seed792a4543/assay/index"
 )
@@ -245,6 +252,112 @@ func TestHostileYAML(t *testing.T) {
 			}
 		})
 	}
+}
+
+// marked is text that breaks out of wherever it is put unescaped: of an element, of an attribute in
+// either quotes, of an address, of a comment and of a script. Its word is looked for.
+const marked = `xcanary"'><script>alert(1)</script><img src=x onerror=alert(2)>--><svg/onload=alert(3)>`
+
+// TestHostileHTML shows documents whose ids, titles, headings and texts hold markup, and questions,
+// callers and builds that do, on every page and in the report: nothing of it becomes an element or
+// an attribute.
+func TestHostileHTML(t *testing.T) {
+	dir := t.TempDir()
+	docs := maps.Clone(shop)
+	id := "a\"onmouseover=alert(4) '<b>xcanary.md"
+	docs[id] = &fstest.MapFile{Data: []byte("---\ntitle: '" + strings.ReplaceAll(marked, "'", "''") + "'\n---\n# " + marked + "\n\n## Kettle " + marked +
+		"\nxcanary kettle " + marked + "\n\n[link](javascript:alert(5)) <a href=\"javascript:alert(6)\" onclick=alert(7)>a</a> <iframe src=//evil.example></iframe>\n\n| " + strings.ReplaceAll(marked, "|", "") + " | b |\n|---|---|\n| " + marked + " | c |\n\n```html\n" + marked + "\n```\n")}
+	quoted, err := json.Marshal(marked + " kettle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := json.Marshal(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := golden.Parse("golden.yaml", []byte(shopGolden+fmt.Sprintf("  - {id: qx, question: %s, answerable: true, slice: [%s], notes: %s, gold: [{doc: %s}]}\n", quoted, "xcanary", quoted, doc)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := open(t, dir)
+	var builds []string
+	for _, s := range []engine.Settings{{}, exact} {
+		b := build(t, e, docs, s)
+		if _, err := e.ValidateWith(t.Context(), b.ID, set, hit1, engine.ValidateOptions{EvalOptions: engine.EvalOptions{AllowInCorpus: true}, Who: marked}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.PromoteWith(t.Context(), b.ID, nil, engine.PromoteOptions{Override: true, Reason: engine.Reason{Who: marked, Why: marked}}); err != nil {
+			t.Fatal(err)
+		}
+		builds = append(builds, b.ID)
+	}
+	caller := serve.Caller{Name: marked, All: true, Admin: true}
+	auth := serve.NewAuth(serve.AuthOptions{Local: &caller})
+	log := slog.New(slog.DiscardHandler)
+	h := serve.New(e, serve.Options{Auth: auth, Log: log, Pages: pages.New(e, pages.Options{
+		Auth: auth, Golden: func() (*golden.Set, error) { return set, nil }, Policy: hit1, Review: filepath.Join(t.TempDir(), "review.yaml"), Log: log,
+	})})
+	q := url.QueryEscape(marked + " kettle")
+	paths := []string{"/", "/login", "/sweeps", "/sweep?id=" + q, "/nothing/" + url.PathEscape(marked), "/search?q=" + q, "/search?q=" + q + "&do=answer", "/search?q=kettle&k=50", "/search?q=kettle&mode=" + q, "/search?q=kettle&k=" + q,
+		"/search?q=kettle&as=" + q, "/document?doc=" + q, "/run?build=" + q, "/question?id=" + q, "/compare?a=" + q + "&b=" + q,
+		"/compare?a=" + builds[0] + "&b=" + builds[1]}
+	for _, b := range builds {
+		paths = append(paths, "/run?build="+b, "/document?build="+b+"&start=0&end=30&doc="+url.QueryEscape(id), "/question?id=qx&build="+b)
+	}
+	seen := 0
+	check := func(where, page string) {
+		t.Helper()
+		if strings.Contains(page, "xcanary") {
+			seen++
+		}
+		root, err := html.Parse(strings.NewReader(page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range root.Descendants() {
+			if n.Type != html.ElementNode {
+				continue
+			}
+			switch n.Data {
+			case "img", "iframe", "object", "embed", "base":
+				t.Errorf("%s: an element %s", where, n.Data)
+			case "script":
+				if n.FirstChild != nil && strings.Contains(n.FirstChild.Data, "alert(") {
+					t.Errorf("%s: a script: %.200s", where, n.FirstChild.Data)
+				}
+			}
+			for _, a := range n.Attr {
+				value := strings.ToLower(strings.TrimSpace(a.Val))
+				if strings.HasPrefix(a.Key, "on") || strings.HasPrefix(value, "javascript:") || strings.Contains(value, "//evil.example") && (a.Key == "href" || a.Key == "src") {
+					t.Errorf("%s: <%s %s=%q>", where, n.Data, a.Key, a.Val)
+				}
+				if strings.Contains(a.Key, "xcanary") || strings.Contains(a.Key, "alert(") {
+					t.Errorf("%s: text became the attribute %q of <%s>", where, a.Key, n.Data)
+				}
+			}
+		}
+	}
+	for _, path := range paths {
+		r := httptest.NewRequest("GET", path, nil)
+		r.Host = "localhost"
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code >= 500 {
+			t.Errorf("%s: status %d", path, w.Code)
+		}
+		check(path, w.Body.String())
+	}
+	for _, b := range builds {
+		var report bytes.Buffer
+		if err := pages.Report(&report, e, b, pages.ReportOptions{Golden: set, Policy: hit1, Caller: caller}); err != nil {
+			t.Fatal(err)
+		}
+		check("report of "+b, report.String())
+	}
+	if seen < 12 {
+		t.Errorf("%d pages show the text: the test proves little", seen)
+	}
+	t.Logf("%d of %d pages and reports show the text", seen, len(paths)+len(builds))
 }
 
 func nestedMaps(n int) string {
