@@ -22,8 +22,8 @@ func (s *store) cachePath() string { return s.path("cache", "embeddings") }
 
 // externalEmbedder makes the embedder that the settings name, other than the built-in one. A server
 // is asked where it cuts its input, up to probe estimated tokens, unless that is 0 or the settings
-// hold a limit.
-func externalEmbedder(s Settings, o Options, probe int) (index.Embedder, error) {
+// hold a limit. progress may be nil.
+func externalEmbedder(s Settings, o Options, probe int, progress func(openai.Progress)) (index.Embedder, error) {
 	e := s.Embed
 	switch e.Kind {
 	case "openai":
@@ -34,9 +34,7 @@ func externalEmbedder(s Settings, o Options, probe int) (index.Embedder, error) 
 			Timeout: e.Timeout, Tries: e.Tries, MaxTokens: e.MaxTokens, OverLong: e.Overlong,
 			ProbeWindow: probe > 0, ProbeTokens: probe,
 			Client: o.HTTP, Getenv: o.Getenv, Log: o.Log,
-			Progress: func(p openai.Progress) {
-				o.Progress(Progress{Stage: "embed", Done: p.Done, Total: p.Total})
-			},
+			Progress: progress,
 		})
 	case "command":
 		return embed.NewCommand(embed.CommandOptions{
@@ -105,14 +103,21 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 		})
 		return model, rows, err
 	}
-	embedder := e.o.Embedder
+	embedder, embedding, done := e.o.Embedder, false, 0
 	if embedder == nil {
 		var err error
-		if embedder, err = externalEmbedder(given, e.o, longest(texts, given.Embed.DocumentPrefix)); err != nil {
+		embedder, err = e.prepared(ctx, given, longest(texts, given.Embed.DocumentPrefix), func(p openai.Progress) {
+			if embedding { // the end is told when the vectors are there
+				e.o.Progress(Progress{Stage: "embed", Done: min(done+p.Done, len(texts)-1), Total: len(texts)})
+				if p.Done == p.Total {
+					done += p.Total
+				}
+			}
+		})
+		if err != nil {
 			return nil, nil, err
 		}
-	}
-	if err := embed.Prepare(ctx, embedder); err != nil {
+	} else if err := embed.Prepare(ctx, embedder); err != nil {
 		return nil, nil, err
 	}
 	source := embedder
@@ -126,6 +131,7 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 		}
 		source = cache
 	}
+	embedding = true
 	rows, err := known.embedNew(embedder.Fingerprint(), texts, func(texts []string, at []int) ([][]float32, error) {
 		// Chunks without text of their own have no vector; servers refuse empty texts.
 		var ask []string
@@ -149,7 +155,67 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 		}
 		return rows, err
 	})
+	embedding = false
 	return embedder, rows, err
+}
+
+// windowsFile, in the store's cache, holds where servers cut their input, so that a server whose
+// model has a revision is not asked at every build.
+const windowsFile = "windows.json"
+
+type window struct {
+	Limit  int `json:"limit"`  // in estimated tokens; 0: none was seen
+	Probed int `json:"probed"` // how far was looked
+}
+
+// prepared makes the embedder of a build whose longest text has the given number of estimated tokens.
+func (e *Engine) prepared(ctx context.Context, s Settings, longest int, progress func(openai.Progress)) (index.Embedder, error) {
+	made := func(s Settings, probe int) (index.Embedder, error) {
+		embedder, err := externalEmbedder(s, e.o, probe, progress)
+		if err != nil {
+			return nil, err
+		}
+		return embedder, embed.Prepare(ctx, embedder)
+	}
+	if s.Embed.Kind != "openai" || s.Embed.MaxTokens > 0 {
+		return made(s, 0)
+	}
+	plain, err := made(s, 0)
+	if err != nil {
+		return nil, err
+	}
+	fp := plain.Fingerprint()
+	id, err := json.Marshal([]any{s.Embed.URL, fp})
+	if err != nil {
+		return nil, err
+	}
+	path, key := e.path("cache", windowsFile), shortDigest(id)
+	known := map[string]window{}
+	if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &known) != nil {
+		known = map[string]window{} // it is only a memory
+	}
+	w, ok := known[key]
+	if ok = ok && !s.Embed.NoCache && fp.Revision != "" && w.Limit >= 0; ok && w.Limit > 0 {
+		s.Embed.MaxTokens = w.Limit
+		return made(s, 0)
+	} else if ok && w.Probed >= longest {
+		return plain, nil
+	}
+	embedder, err := made(s, longest)
+	if err != nil || fp.Revision == "" || s.Embed.NoCache {
+		return embedder, err
+	}
+	known[key] = window{openai.InputLimit(embedder.Fingerprint()), longest}
+	data, err := encode(known)
+	if err == nil {
+		if err = e.fsys.MkdirAll(filepath.Dir(path)); err == nil {
+			err = e.fsys.WriteFile(path, data)
+		}
+	}
+	if err != nil {
+		e.o.Log.Warn("the next build will probe the embedding server again", "error", err.Error())
+	}
+	return embedder, nil
 }
 
 // longest returns the estimated tokens of the longest of texts with the prefix before it.
@@ -277,7 +343,7 @@ func openEmbedder(dir string, fp index.Fingerprint, s Settings, lex *lexical.Ind
 	if s.Embed.MaxTokens == 0 {
 		s.Embed.MaxTokens = openai.InputLimit(fp) // as the probe found it at the build
 	}
-	embedder, err := externalEmbedder(s, o, 0)
+	embedder, err := externalEmbedder(s, o, 0, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,16 +1,23 @@
 package engine_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
+	"github.com/seed792a4543/assay/chunk"
 	"github.com/seed792a4543/assay/corpus"
 	"github.com/seed792a4543/assay/corpus/homestore"
 	"github.com/seed792a4543/assay/engine"
 	"github.com/seed792a4543/assay/evalkit/golden"
+	"github.com/seed792a4543/assay/index"
 	"github.com/seed792a4543/assay/index/lexical"
 )
 
@@ -153,5 +160,145 @@ func TestHomestoreHybrid(t *testing.T) {
 		if split == golden.Dev && got["hybrid"] < got["lexical"]-0.005 {
 			t.Errorf("%s: hybrid has nDCG@10 %.4f, lexical %.4f: more than .005 worse", split, got["hybrid"], got["lexical"])
 		}
+	}
+}
+
+// cutting is an Ollama-like server that reads the first window words of a text.
+type cutting struct {
+	mu       sync.Mutex
+	window   int
+	digest   string
+	requests [][]string
+}
+
+func (c *cutting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.URL.Path == "/api/tags" {
+		fmt.Fprintf(w, `{"models":[{"name":"m:latest","digest":%q}]}`, c.digest)
+		return
+	}
+	var q struct{ Input []string }
+	if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	c.requests = append(c.requests, q.Input)
+	tokens, data := 0, make([]map[string]any, len(q.Input))
+	for i, text := range q.Input {
+		v := []float64{1, 0, 0, 0}
+		words := strings.Fields(text)
+		words = words[:min(c.window, len(words))]
+		for _, word := range words {
+			v[1+(len(word)+int(word[0]))%3]++
+		}
+		tokens += len(words)
+		data[i] = map[string]any{"index": i, "embedding": v}
+	}
+	reply := map[string]any{"data": data, "model": "m", "usage": map[string]int{"prompt_tokens": tokens}}
+	if err := json.NewEncoder(w).Encode(reply); err != nil {
+		panic(err)
+	}
+}
+
+// asked returns the probes and the other texts of the requests since the last call.
+func (c *cutting) asked() (probes, texts int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.requests {
+		for _, text := range r {
+			if strings.HasPrefix(text, "one one") {
+				probes++
+			} else {
+				texts++
+			}
+		}
+	}
+	c.requests = nil
+	return probes, texts
+}
+
+// TestServerWindow: EM-05, a server that cuts long texts without a word, from the settings' side.
+func TestServerWindow(t *testing.T) {
+	server := &cutting{window: 100, digest: "abc"}
+	h := httptest.NewServer(server)
+	defer h.Close()
+	fsys := guides(20)
+	fsys["long.md"] = &fstest.MapFile{Data: []byte("# Long\n" + strings.Repeat("red hot kettle ", 100) + "\n")}
+	s := engine.Settings{
+		Chunk: chunk.Settings{Kind: "section", Max: 20000},
+		Embed: engine.EmbedSettings{Kind: "openai", URL: h.URL + "/v1", Model: "m"},
+	}
+	dir := t.TempDir()
+	e := open(t, dir)
+	warned := func(b *engine.Build, want string) {
+		t.Helper()
+		if got := strings.Join(b.Manifest.Warnings, "\n"); !strings.Contains(got, want) {
+			t.Errorf("build %s: warnings %q lack %q", b.ID, got, want)
+		}
+	}
+	first := build(t, e, fsys, s)
+	if probes, texts := server.asked(); probes == 0 || texts < 21 {
+		t.Errorf("the first build asked for %d probes and %d texts", probes, texts)
+	}
+	if in := first.Manifest.Embedder.Input; in != "split at 100 estimated tokens" {
+		t.Errorf("input %q", in)
+	}
+	warned(first, "1 of 21 chunks are longer than the 100 estimated tokens")
+	override(t, e, first.ID)
+
+	// What was learnt is in the build: nothing is probed to search it.
+	opened := open(t, dir)
+	if _, err := opened.Query(t.Context(), engine.Query{Text: "kettle"}); err != nil {
+		t.Error(err)
+	}
+	if probes, texts := server.asked(); probes > 0 || texts > 3 {
+		t.Errorf("opening and one query asked for %d probes and %d texts", probes, texts)
+	}
+	// Nor is it to build again, as long as the model is the same.
+	if b := build(t, e, fsys, s); b.ID != first.ID {
+		t.Errorf("built again: %s, want %s", b.ID, first.ID)
+	}
+	if probes, _ := server.asked(); probes > 0 {
+		t.Errorf("the second build asked for %d probes", probes)
+	}
+	// Another way with the long text embeds that text alone.
+	cut := s
+	cut.Embed.Overlong = "truncate"
+	second := build(t, e, fsys, cut)
+	warned(second, "were cut")
+	if probes, texts := server.asked(); probes > 0 || texts > 6 || second.ID == first.ID { // it, dimension and drift probes
+		t.Errorf("truncate: build %s asked for %d probes and %d texts", second.ID, probes, texts)
+	}
+	cut.Embed.Overlong = "refuse"
+	if _, err := e.Build(t.Context(), corpus.FS("test", fsys, corpus.Options{}), cut); err == nil || !strings.Contains(err.Error(), "long.md > Long (line 1)") {
+		t.Errorf("refuse: %v", err)
+	}
+	// A limit that is set is not probed.
+	set := s
+	set.Embed.MaxTokens = 50
+	server.asked()
+	if b := build(t, e, fsys, set); b.Manifest.Embedder.Input != "split at 50 estimated tokens" {
+		t.Errorf("input %q", b.Manifest.Embedder.Input)
+	}
+	if probes, _ := server.asked(); probes > 0 {
+		t.Errorf("max_tokens is set, but there were %d probes", probes)
+	}
+	// Another model, or another store without the cache, is asked anew, with the same result.
+	o := s
+	o.Embed.NoCache = true
+	other := open(t, t.TempDir())
+	if b := build(t, other, fsys, o); b.ID != first.ID {
+		t.Errorf("without the cache: build %s, want %s", b.ID, first.ID)
+	}
+	if probes, _ := server.asked(); probes == 0 {
+		t.Error("a new store did not probe")
+	}
+	server.digest, server.window = "def", 80
+	if b := build(t, e, fsys, s); b.Manifest.Embedder.Input != "split at 80 estimated tokens" || b.ID == first.ID {
+		t.Errorf("another model: build %s, %+v", b.ID, b.Manifest.Embedder)
+	}
+	if _, err := engine.Open(dir, engine.Options{}); !errors.Is(err, index.ErrEmbedder) {
+		t.Errorf("opened with another model behind the name: %v", err)
 	}
 }

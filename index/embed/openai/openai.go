@@ -39,6 +39,7 @@ type Embedder struct {
 	window   Window
 	stats    Stats
 	bunch    map[int]int // per-text token count → estimated tokens of the request that had it
+	hint     string      // a warning to be logged when documents are embedded; "" once it was
 	dense    bool        // noteDensity has warned
 	progress sync.Mutex  // serialises Options.Progress
 }
@@ -142,7 +143,8 @@ func New(o Options) (*Embedder, error) {
 		e.warn("credentials for %s are sent without encryption: use https", e.url)
 	}
 	if p, ok := KnownPrefixes(o.Model); ok && o.DocumentPrefix == "" && o.QueryPrefix == "" {
-		e.warn("model %s was trained with prefixes and none is set: consider document_prefix %q and query_prefix %q", o.Model, p.Document, p.Query)
+		e.hint = fmt.Sprintf("model %s was trained with prefixes and none is set: consider document_prefix %q and query_prefix %q", o.Model, p.Document, p.Query)
+		e.stats.Warnings = append(e.stats.Warnings, e.hint)
 	}
 	c := goopenai.DefaultConfig(key)
 	c.BaseURL, c.HTTPClient = o.URL, doer{o.Client}
@@ -221,7 +223,7 @@ func (e *Embedder) Prepare(ctx context.Context) error {
 		e.mu.Unlock()
 	}
 	if e.Fingerprint().Dimension == 0 {
-		if _, err := e.Embed(ctx, []string{"dimension"}, index.KindDocument); err != nil {
+		if _, err := e.embed(ctx, []string{"dimension"}, index.KindDocument, nil); err != nil {
 			return fmt.Errorf("learn the dimension of model %s: %w", e.o.Model, err)
 		}
 	}
@@ -284,6 +286,19 @@ type input struct {
 // Embed implements index.Embedder. Texts of white space alone have no vector and are not
 // sent. Equal texts are sent once.
 func (e *Embedder) Embed(ctx context.Context, texts []string, kind index.Kind) ([][]float32, error) {
+	if kind == index.KindDocument {
+		e.mu.Lock()
+		hint := e.hint
+		e.hint = ""
+		e.mu.Unlock()
+		if hint != "" {
+			e.o.Log.Warn(hint)
+		}
+	}
+	return e.embed(ctx, texts, kind, e.o.Progress)
+}
+
+func (e *Embedder) embed(ctx context.Context, texts []string, kind index.Kind, progress func(Progress)) ([][]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -291,7 +306,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, kind index.Kind) (
 	if err != nil {
 		return nil, err
 	}
-	failed := e.run(ctx, inputs, len(texts))
+	failed := e.run(ctx, inputs, len(texts), progress)
 	rows := make([][]float32, 0, len(texts))
 	for i, text := range texts {
 		row, err := e.join(parts[i], inputs)
@@ -411,7 +426,7 @@ func (e *Embedder) exclude(text string, reason error) {
 
 // run embeds inputs in batches, several at a time. It returns the error of the first batch
 // that failed, in batch order; the inputs of batches that succeeded have their rows.
-func (e *Embedder) run(ctx context.Context, inputs []*input, total int) error {
+func (e *Embedder) run(ctx context.Context, inputs []*input, total int, progress func(Progress)) error {
 	batches := e.batches(inputs)
 	errs := make([]error, len(batches))
 	start, done, tokens := e.o.Now(), 0, 0
@@ -434,7 +449,7 @@ func (e *Embedder) run(ctx context.Context, inputs []*input, total int) error {
 				errs[b] = err
 				cancel() // sends no further batch and ends those under way
 			}
-			if e.o.Progress != nil && err == nil {
+			if progress != nil && err == nil {
 				e.progress.Lock()
 				defer e.progress.Unlock()
 				done += len(batch)
@@ -443,7 +458,7 @@ func (e *Embedder) run(ctx context.Context, inputs []*input, total int) error {
 				if s := e.o.Now().Sub(start).Seconds(); s > 0 {
 					p.TokensPerSecond = float64(tokens) / s
 				}
-				e.o.Progress(p)
+				progress(p)
 			}
 		})
 	}
