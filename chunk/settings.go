@@ -27,7 +27,7 @@ const (
 	PrefixNone    = "none"
 )
 
-// Settings says how documents are cut. The zero value means the defaults. Settings that the
+// Settings say how documents are cut. The zero value means the defaults. Settings that the
 // kind does not use are ignored, and WithDefaults clears them, so that they make no
 // difference to a build.
 type Settings struct {
