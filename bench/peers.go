@@ -11,6 +11,7 @@ import (
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/analysis/analyzer/standard"
 	"github.com/blevesearch/bleve/v2/mapping"
+	"github.com/blugelabs/bluge"
 	"github.com/coder/hnsw"
 	"github.com/philippgille/chromem-go"
 )
@@ -114,6 +115,60 @@ func (b *Bleve) Query(ctx context.Context, q string, k int) ([]Ranked, error) {
 
 // Close closes the index.
 func (b *Bleve) Close() error { return b.idx.Close() }
+
+// Bluge is bluge, a fork of bleve, with its standard analyser and one text field, on disk.
+type Bluge struct{ r *bluge.Reader }
+
+// NewBluge indexes texts at dir with bluge's offline writer.
+func NewBluge(dir string, texts []string) (*Bluge, error) {
+	w, err := bluge.OpenOfflineWriter(bluge.DefaultConfig(dir), 1000, 10)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range texts {
+		d := bluge.NewDocument(strconv.Itoa(i)).AddField(bluge.NewTextField("text", t))
+		if err := w.Insert(d); err != nil {
+			return nil, errors.Join(err, w.Close())
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	r, err := bluge.OpenReader(bluge.DefaultConfig(dir))
+	return &Bluge{r}, err
+}
+
+// Query returns bluge's k best texts.
+func (b *Bluge) Query(ctx context.Context, q string, k int) ([]Ranked, error) {
+	matches, err := b.r.Search(ctx, bluge.NewTopNSearch(k, bluge.NewMatchQuery(q).SetField("text")))
+	if err != nil {
+		return nil, err
+	}
+	var list []Ranked
+	for {
+		m, err := matches.Next()
+		if err != nil || m == nil {
+			return list, err
+		}
+		r := Ranked{Ord: -1, Score: m.Score}
+		err = m.VisitStoredFields(func(field string, value []byte) bool {
+			if field == "_id" {
+				r.Ord, _ = strconv.Atoi(string(value))
+			}
+			return true
+		})
+		if err != nil {
+			return nil, err
+		}
+		if r.Ord < 0 {
+			return nil, errors.New("bluge returned a text without its id")
+		}
+		list = append(list, r)
+	}
+}
+
+// Close closes the index.
+func (b *Bluge) Close() error { return b.r.Close() }
 
 // Pair is chromem-go and bleve asked at the same time, their lists joined by reciprocal rank
 // fusion, as a program does that combines the two libraries.

@@ -364,6 +364,13 @@ func ratios(ctx context.Context, s settings, r *report) error {
 	}
 	fullBuild := time.Since(start)
 	defer full.Close()
+	start = time.Now()
+	fork, err := bench.NewBluge(filepath.Join(s.dir, "bluge"), texts)
+	if err != nil {
+		return fmt.Errorf("bluge: %w", err)
+	}
+	forkBuild := time.Since(start)
+	defer fork.Close()
 	heap := watchHeap()
 	start = time.Now()
 	if err := dense.Write(ctx, nil, filepath.Join(s.dir, "vectors-again"), s.dim, rows); err != nil {
@@ -386,6 +393,7 @@ func ratios(ctx context.Context, s settings, r *report) error {
 	r.heads(fmt.Sprintf("build, %d chunks, vectors given", s.n))
 	r.row("bleve, default mapping", sample{fullBuild}, 0, "")
 	r.row("bleve, lean mapping", sample{leanBuild}, fullBuild, "")
+	r.row("bluge, offline writer", sample{forkBuild}, fullBuild, "")
 	r.row("assay dense + lexical", sample{ours}, fullBuild, "≥ 0.77")
 	data := float64(4*s.n*s.dim + totalLen(texts))
 	r.note("data given: %.0f MB; peak of the heap in use: %.2f × (target ≤ 1.5), with garbage not yet freed at GOGC=100: %.2f ×\n", data/1e6, 1+float64(live)/data, 1+float64(grown)/data)
@@ -416,6 +424,7 @@ func ratios(ctx context.Context, s settings, r *report) error {
 		{name: "bleve search, default mapping", ask: func(i int) error { _, err := full.Query(ctx, words[i], s.k); return err }},
 		{name: "bleve search, lean mapping", ask: func(i int) error { _, err := lean.Query(ctx, words[i], s.k); return err }},
 		{name: "assay lexical, exact BM25", repeat: 5, ask: func(i int) error { _, err := lex.SearchText(ctx, words[i], s.k, nil); return err }},
+		{name: "bluge search", ask: func(i int) error { _, err := fork.Query(ctx, words[i], s.k); return err }},
 	}
 	if err := interleave(s, cs); err != nil {
 		return err
@@ -423,6 +432,7 @@ func ratios(ctx context.Context, s settings, r *report) error {
 	r.heads(fmt.Sprintf("BM25 top-%d, %d × %d words", s.k, s.n, s.words))
 	base := r.row(cs[0].name, cs[0].times, 0, "")
 	r.row(cs[1].name, cs[1].times, base, "")
+	r.row(cs[3].name, cs[3].times, base, "")
 	r.row(cs[2].name, cs[2].times, base, "≥ 30")
 	r.note("")
 
