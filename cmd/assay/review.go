@@ -25,7 +25,7 @@ type goldenReviewCmd struct {
 	Who  string `help:"Who decides (default: the user name)." placeholder:"NAME"`
 	List bool   `help:"Only list what is undecided, and the scores before and after."`
 
-	Answers bool     `help:"Walk the answers of the base build in place of the flips; the file is answers-review.json beside the golden set."`
+	Answers bool     `help:"Walk the answers of the base build in place of the flips, in an order drawn from --seed; the file is answers-review.json beside the golden set."`
 	Flagged bool     `help:"With --answers: only answers that a metric doubts. They are no random sample."`
 	Decide  []string `help:"With --answers: decide without being asked, ID=KEY with a key of the walk." placeholder:"ID=KEY,..."`
 	Why     string   `help:"Reason of the decisions of --decide." placeholder:"TEXT"`
