@@ -22,6 +22,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/seed792a4543/assay/corpus"
+	"github.com/seed792a4543/assay/corpus/pdf"
 	"github.com/seed792a4543/assay/engine"
 	"github.com/seed792a4543/assay/internal/command"
 )
@@ -137,11 +139,23 @@ func (a *app) settings() (s engine.Settings, found bool, err error) {
 	if path == "" {
 		path = engine.ConfigName
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return engine.Settings{}, false, nil
+			s.Corpus.Readers = moreReaders()
+			return s, false, nil
 		}
 	}
 	s, err = engine.LoadSettings(path)
+	s.Corpus.Readers = moreReaders()
 	return s, true, err
+}
+
+// moreReaders returns the readers of formats that the library does not carry by itself. What they
+// hold is given back when the process ends.
+func moreReaders() []corpus.Reader {
+	var o pdf.Options
+	if dir, err := os.UserCacheDir(); err == nil {
+		o.CacheDir = filepath.Join(dir, "assay", "pdfium")
+	}
+	return []corpus.Reader{pdf.New(o).Reader()}
 }
 
 // open opens the store with what the settings say about embedding servers.
