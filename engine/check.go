@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed792a4543/assay/evalkit"
+	"github.com/seed792a4543/assay/evalkit/golden"
 	"github.com/seed792a4543/assay/index"
 	"github.com/seed792a4543/assay/index/embed"
 )
@@ -68,7 +70,8 @@ func check(ctx context.Context, s *store, o Options) (faults []Fault, notes []st
 	}
 	entries, torn, err := s.readLedger()
 	add(s.path(ledgerName), err)
-	if err == nil {
+	readable := err == nil
+	if readable {
 		for _, p := range []struct{ name, what string }{{liveName, "live"}, {referenceName, "the reference"}} {
 			note, fault := s.checkHistory(p.name, p.what, entries)
 			add(s.path(p.name), fault)
@@ -90,10 +93,16 @@ func check(ctx context.Context, s *store, o Options) (faults []Fault, notes []st
 		}
 		runs, err := s.runs(id)
 		add(s.buildDir(id), err)
+		var records []*evalkit.Record
 		for _, run := range runs {
-			for _, err := range s.checkRun(id, run) {
+			rec, errs := s.checkRun(id, run)
+			for _, err := range errs {
 				add(s.recordDir(id, run), err)
 			}
+			records = append(records, rec)
+		}
+		if readable && !slices.Contains(records, nil) { // else a fault already, and it is not known what is missing
+			notes = append(notes, s.missingHistory(id, entries, records)...)
 		}
 	}
 	sweeps, err := s.sweeps()
@@ -160,6 +169,35 @@ func (s *store) checkHistory(name, what string, entries []LedgerEntry) (note str
 		return fmt.Sprintf("missing, though %s says that %s was made %s: an interrupted writer never wrote it, or it was deleted", ledgerName, last.Build, what), nil
 	}
 	return "", nil
+}
+
+// missingHistory compares the ledger with the records of a build, which name each other. A note is
+// due for a verdict that made the build live and is gone, and for a look at the holdout that no
+// entry tells of, as when the last lines of the ledger are gone. Both may have been done on
+// purpose, so they are no faults.
+func (s *store) missingHistory(build string, entries []LedgerEntry, records []*evalkit.Record) (notes []string) {
+	missing := map[string]bool{}
+	looks := map[string]bool{}
+	for _, l := range entries {
+		if l.Build != build || l.Record == "" {
+			continue
+		}
+		if l.Action == "holdout" {
+			looks[l.Record] = true
+			continue
+		}
+		gone := !slices.ContainsFunc(records, func(r *evalkit.Record) bool { return r.Digest == l.Record })
+		if gone && !missing[l.Record] {
+			missing[l.Record] = true
+			notes = append(notes, fmt.Sprintf("%s: the verdict by which it was made live on %s is gone (record %s)", s.buildDir(build), l.Time.Format("2006-01-02"), clip(l.Record, 12)))
+		}
+	}
+	for _, r := range records {
+		if r.Evaluation.Split != golden.Dev && !looks[r.Digest] {
+			notes = append(notes, fmt.Sprintf("%s: no entry tells of the look at the holdout of run %s, build %s: lines at its end are gone, or the file was moved away", s.path(ledgerName), r.Run, build))
+		}
+	}
+	return notes
 }
 
 // checkBuild returns every fault of one build's files. Its records are judged by themselves: a

@@ -312,10 +312,64 @@ func TestEveryByte(t *testing.T) {
 			}
 		})
 	}
-	run("store", 60, oneBuild, func(string) bool { return true })
+	// What says how the last build was made is checked when it is used, and counts as missing then.
+	run("store", 60, oneBuild, func(file string) bool { return filepath.Base(file) != "made.json" })
 	run("verdicts", 100, twoBuilds, func(file string) bool {
 		return strings.Contains(file, "evaluations") || filepath.Dir(file) == "."
 	})
+}
+
+// TestMissingHistory takes away whole lines of the ledger and whole verdicts, which leaves nothing
+// that contradicts itself: check notes what the one tells of the other.
+func TestMissingHistory(t *testing.T) {
+	store := t.TempDir()
+	path := filepath.Join(t.TempDir(), "golden.yaml")
+	write(t, path, holdoutGolden)
+	set, err := golden.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := open(t, store)
+	b := build(t, e, shop, engine.Settings{})
+	if err := e.Promote(t.Context(), b, validate(t, e, b, hit1)); err != nil {
+		t.Fatal(err)
+	}
+	decisive, err := filepath.Glob(filepath.Join(store, "builds", "*", "evaluations", "*"))
+	if err != nil || len(decisive) != 1 {
+		t.Fatal(decisive, err)
+	}
+	if _, err := e.ValidateWith(t.Context(), b.ID, set, hit1, engine.ValidateOptions{EvalOptions: engine.EvalOptions{Split: golden.Holdout}, Who: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	ledger := filepath.Join(store, "ledger.jsonl")
+	check := func(what, want string) {
+		t.Helper()
+		faults, notes, err := e.Check(t.Context())
+		if err != nil || len(faults) > 0 {
+			t.Errorf("%s: %v, %v", what, faults, err)
+		}
+		if want == "" && len(notes) > 0 || want != "" && (len(notes) != 1 || !strings.Contains(notes[0], want)) {
+			t.Errorf("%s: notes %q, want %q", what, notes, want)
+		}
+	}
+	check("a sound store", "")
+	whole, err := os.ReadFile(ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSuffix(string(whole), "\n"), "\n")
+	write(t, ledger, strings.Join(lines[:len(lines)-1], ""))
+	check("the last line of the ledger is gone", "no entry tells of the look at the holdout")
+	write(t, ledger, string(whole))
+	aside := filepath.Join(t.TempDir(), "aside")
+	if err := os.Rename(decisive[0], aside); err != nil {
+		t.Fatal(err)
+	}
+	check("the verdict that made the build live is gone", "the verdict by which it was made live on")
+	if err := os.Rename(aside, decisive[0]); err != nil {
+		t.Fatal(err)
+	}
+	check("all of it back", "")
 }
 
 // TestUnverified opens a damaged store without looking at checksums, as a caller may choose to:

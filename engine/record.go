@@ -108,13 +108,12 @@ func (s *store) checkLiveRecord(dir string, rec *evalkit.Record) error {
 	return nil
 }
 
-// checkRun reads everything that is stored of a run.
-func (s *store) checkRun(build, run string) []error {
+// checkRun reads everything that is stored of a run. rec is nil if the record is damaged.
+func (s *store) checkRun(build, run string) (rec *evalkit.Record, errs []error) {
 	_, rec, err := s.readVerdict(build, run)
 	if err != nil {
-		return []error{err}
+		return nil, []error{err}
 	}
-	var errs []error
 	dir := s.recordDir(build, run)
 	if err := s.checkLiveRecord(dir, rec); err != nil {
 		errs = append(errs, err)
@@ -126,7 +125,7 @@ func (s *store) checkRun(build, run string) []error {
 	} else if t.Run != run {
 		errs = append(errs, damagedRecord(filepath.Join(dir, evalkit.TimesFile), "it is of run "+t.Run))
 	}
-	return errs
+	return rec, errs
 }
 
 func damagedRecord(path, reason string) error {

@@ -28,6 +28,18 @@ type made struct {
 	Program string              `json:"program"` // SHA-256 of the executable: another version may read a file otherwise
 	Source  string              `json:"source"`  // corpus.Reusable.Key
 	Warned  []corpus.DocumentID `json:"warned"`  // documents with a warning, which are read again for its sake
+	Sum     string              `json:"sum"`     // over the rest: what was damaged counts as missing
+}
+
+// summed returns m with its sum.
+func (m made) summed() (made, error) {
+	m.Sum = ""
+	data, err := encode(m)
+	if err != nil {
+		return m, err
+	}
+	m.Sum = shortDigest(data)
+	return m, nil
 }
 
 // programDigest identifies the running program; "" where its file cannot be read.
@@ -60,7 +72,11 @@ func (e *Engine) noteMade(b *Build, source corpus.Source, docs *corpus.Collectio
 		}
 		m.Warned = append(m.Warned, corpus.DocumentID(f.Path))
 	}
-	data, err := encode(m)
+	m, err := m.summed()
+	var data []byte
+	if err == nil {
+		data, err = encode(m)
+	}
 	if err == nil {
 		if err = e.fsys.MkdirAll(filepath.Dir(e.madePath())); err == nil {
 			err = e.fsys.WriteFile(e.madePath(), data)
@@ -94,6 +110,9 @@ func (e *Engine) openEarlier(source corpus.Source, s Settings) *earlier {
 	var m made
 	data, err := os.ReadFile(e.madePath())
 	if err != nil || json.Unmarshal(data, &m) != nil || !buildIDPattern.MatchString(m.Build) {
+		return nil
+	}
+	if want, err := m.summed(); err != nil || want.Sum != m.Sum {
 		return nil
 	}
 	if m.Source != reusable.Key() || m.Program != programDigest() {
