@@ -156,8 +156,10 @@ func (c *answersCmd) answer(a *app, e *engine.Engine, s engine.Settings, set *go
 	switch {
 	case c.Cases:
 		a.printf("\n%s", shown(res.Table.CaseText()))
+	case len(res.Table.Cases) > 0 && c.Collection == "":
+		a.printf("%d cases to read: --cases prints them, `%s` asks about each answer\n", len(res.Table.Cases), a.command("golden", "review", "--answers"))
 	case len(res.Table.Cases) > 0:
-		a.printf("%d answers to read: --cases prints them\n", len(res.Table.Cases))
+		a.printf("%d cases to read: --cases prints them\n", len(res.Table.Cases))
 	}
 	noted, first := 0, ""
 	for i := range res.Records {

@@ -62,7 +62,7 @@ func (w *answerWalk) run(e *engine.Engine, c *goldenReviewCmd, s engine.Settings
 		return err
 	}
 	w.res, err = e.Answers(w.ctx, w.set, engine.AnswersOptions{
-		Build: build, Split: c.Split, Reviews: w.reviews, Who: w.who, Questions: true, AllowInCorpus: s.Corpus.AllowGolden,
+		Build: build, Split: c.Split, Reviews: w.reviews, Who: w.who, Questions: !c.List || w.cli.JSON, AllowInCorpus: s.Corpus.AllowGolden,
 	})
 	if err != nil {
 		return err
