@@ -20,7 +20,7 @@ type goldenCmd struct {
 	Freeze goldenFreezeCmd `cmd:"" help:"Pin the questions and the text of their gold in a lock file."`
 	Stats  goldenStatsCmd  `cmd:"" help:"Count questions by slice and side; word overlap; agreement."`
 	Split  goldenSplitCmd  `cmd:"" help:"Divide the questions into dev and holdout."`
-	Review goldenReviewCmd `cmd:"" help:"Decide on the questions that changed between two builds."`
+	Review goldenReviewCmd `cmd:"" help:"Decide on the questions that changed between two builds, or on answers."`
 	Import goldenImportCmd `cmd:"" help:"Make draft questions from ragas JSONL."`
 	Export goldenExportCmd `cmd:"" help:"Write the set in another format."`
 }
