@@ -234,6 +234,7 @@ func (e *Engine) validate(ctx context.Context, c *compared, set *golden.Set, pol
 	in := verdict.Input{
 		Policy: policy, Candidate: val.Candidate.Evaluation, CorpusCause: corpusCause(c),
 		SelfTest: self, RecordDigest: rec.Digest, Measured: map[string]float64{}, IsLive: c.isLive,
+		Statistics: c.candidate.statistics(),
 	}
 	if val.Live != nil {
 		in.Live = val.Live.Evaluation
@@ -346,6 +347,34 @@ func (e *Engine) recordLook(set evalkit.GoldenRef, path, build, record, who stri
 	return golden.RecordLook(e.fsys, golden.LedgerPath(path), golden.Look{
 		When: now, Who: who, Build: build, Set: set.Name, Version: set.Version, Digest: set.Digest, Revealed: revealed,
 	})
+}
+
+// questionsAlone is what of a policy the golden questions decide. What else it demands is not
+// measured in a self-test, and a fault must not count as caught because of that.
+func questionsAlone(policy *verdict.Policy) *verdict.Policy {
+	p := *policy
+	p.SelfTest, p.Statistics, p.Reference, p.Guardrails = "", "", "", nil
+	for _, name := range []string{"n_na", "n_no_result", "judged", "dup"} { // read from the evaluation
+		if limit, ok := policy.Guardrails[name]; ok {
+			if p.Guardrails == nil {
+				p.Guardrails = map[string]float64{}
+			}
+			p.Guardrails[name] = limit
+		}
+	}
+	return &p
+}
+
+// statistics says how a search of the build takes the statistics of words.
+func (r *reader) statistics() string {
+	labelled := slices.ContainsFunc(r.acls, func(acl []string) bool { return len(acl) > 0 })
+	switch {
+	case !labelled || !r.settings.Hybrid.NeedsLexical():
+		return verdict.StatisticsUnused
+	case r.settings.Lexical.Statistics == verdict.StatisticsPerLabel:
+		return verdict.StatisticsPerLabel
+	}
+	return verdict.StatisticsGlobal
 }
 
 // evaluatedMode is the key of a record's settings that holds the mode in which the questions were
@@ -462,7 +491,7 @@ func (e *Engine) testFault(ctx context.Context, r *reader, v *view, set *golden.
 		line, _, _ := strings.Cut(err.Error(), "\n")
 		return verdict.FaultTest{Caught: true, Note: "the answers cannot be scored: " + clip(line, 200)}, nil
 	}
-	measured := verdict.Decide(verdict.Input{Policy: policy, Candidate: outcome.Evaluation, Live: sound})
+	measured := verdict.Decide(verdict.Input{Policy: questionsAlone(policy), Candidate: outcome.Evaluation, Live: sound, NoSelfTest: true})
 	byQuestions := measured.Verdict != verdict.Accept
 	test := verdict.FaultTest{Caught: len(found) > 0 || byQuestions}
 	switch {

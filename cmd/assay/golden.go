@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -72,6 +73,10 @@ func (c *goldenLintCmd) Run(a *app) error {
 		}
 	}
 	chances := policyOf(s).Lint(n, 0)
+	labelled := slices.ContainsFunc(docs.Documents, func(d corpus.Document) bool { return len(d.ACL) > 0 })
+	if labelled && policyOf(s).Statistics == verdict.StatisticsPerLabel && s.Lexical.Statistics != verdict.StatisticsPerLabel {
+		chances.Warnings = append(chances.Warnings, "the policy demands word statistics per label, and documents carry labels: set lexical.statistics to per-label, or every build is rejected")
+	}
 	moved, err := c.remap(a, set, report, docs, s)
 	if err != nil {
 		return err

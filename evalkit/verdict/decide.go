@@ -33,6 +33,9 @@ type Input struct {
 	SelfTest    *SelfTest // nil: not run
 	// NoSelfTest says that none is expected: two systems are compared and nobody is promoted.
 	NoSelfTest bool
+	// Statistics says how the candidate takes the statistics of words; "" is not known, and then a
+	// policy that demands them per label makes the verdict invalid, unless NoSelfTest is set.
+	Statistics string
 	// Measured holds what this package cannot read from an evaluation, by guardrail name.
 	Measured map[string]float64
 	// PolicyDigest is Policy.Digest() if empty.
@@ -354,6 +357,9 @@ func (d *decision) unmeasured() (reasons []string) {
 		}
 		reasons = append(reasons, fmt.Sprintf("The policy has the guardrail %s, which was not measured: measure it, or remove the guardrail.", c.Name))
 	}
+	if d.policy.Statistics != "" && d.in.Statistics == "" && !d.in.NoSelfTest {
+		reasons = append(reasons, "The policy demands word statistics per label, and how this system takes them is not known: evaluate a build of assay, or remove statistics from the policy.")
+	}
 	return reasons
 }
 
@@ -361,6 +367,9 @@ func (d *decision) unmeasured() (reasons []string) {
 func (d *decision) reject() (reasons []string) {
 	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	v, p := &d.v, &d.policy
+	if p.Statistics == StatisticsPerLabel && d.in.Statistics == StatisticsGlobal {
+		add("The policy demands word statistics per label: documents carry permission labels, and scores over all documents tell callers of those that they may not read; set lexical.statistics to per-label and build again.")
+	}
 	if leaks := max(len(v.Leaks), d.in.Candidate.Counts.Leaks); leaks > p.Leaks {
 		add("%d hits show documents that the caller must never see, %d are allowed: %s; mend the permissions of these documents before anything else.", leaks, p.Leaks, orNone(list(v.Leaks)))
 	}

@@ -107,6 +107,9 @@ func TestDecideInvalid(t *testing.T) {
 		{"guardrail not measured", func(in *Input, c, l *evalkit.Evaluation) {
 			in.Policy = &Policy{Primary: "hit@3", Guardrails: map[string]float64{"unsupported_claims": 0}}
 		}, "guardrail unsupported_claims, which was not measured"},
+		{"statistics not known", func(in *Input, c, l *evalkit.Evaluation) {
+			in.Policy = &Policy{Primary: "hit@3", Statistics: StatisticsPerLabel}
+		}, "how this system takes them is not known"},
 		{"no policy", func(in *Input, c, l *evalkit.Evaluation) { in.Policy = nil }, "no policy"},
 		{"faulty policy", func(in *Input, c, l *evalkit.Evaluation) { in.Policy = &Policy{Primary: "hit"} }, "no cutoff"},
 		{"no candidate", func(in *Input, c, l *evalkit.Evaluation) { in.Candidate = nil }, "no evaluation of the candidate"},
@@ -125,6 +128,27 @@ func TestDecideInvalid(t *testing.T) {
 			}
 		})
 	}
+	t.Run("PM-05 statistics that tell of hidden documents", func(t *testing.T) {
+		demands := &Policy{Primary: "hit@3", Statistics: StatisticsPerLabel}
+		for statistics, want := range map[string]Outcome{StatisticsPerLabel: Accept, StatisticsUnused: Accept, StatisticsGlobal: Reject} {
+			v := Decide(Input{Policy: demands, Candidate: cand, Live: live, SelfTest: sure(), Statistics: statistics})
+			if v.Verdict != want || want == Reject && !anyContains(v.Reasons, "set lexical.statistics to per-label") {
+				t.Errorf("%s: %s %q, want %s", statistics, v.Verdict, v.Reasons, want)
+			}
+			if v := Decide(Input{Policy: policy, Candidate: cand, Live: live, SelfTest: sure(), Statistics: statistics}); v.Verdict != Accept {
+				t.Errorf("%s without the demand: %s %q", statistics, v.Verdict, v.Reasons)
+			}
+		}
+		if v := Decide(Input{Policy: demands, Candidate: cand, Live: live, NoSelfTest: true}); v.Verdict != Accept {
+			t.Errorf("two systems side by side: %s %q", v.Verdict, v.Reasons)
+		}
+	})
+	t.Run("a live build without one before it", func(t *testing.T) {
+		v := Decide(Input{Policy: policy, Candidate: cand, SelfTest: sure(), IsLive: true})
+		if anyContains(v.Reasons, "First build") || !anyContains(v.Reasons, "The live build itself, with none before it to compare it with: hit@3 is") {
+			t.Errorf("%s %q", v.Verdict, v.Reasons)
+		}
+	})
 	t.Run("ST-05 corpus digest with a stated cause", func(t *testing.T) {
 		l := clone(live)
 		l.Corpus = "22"

@@ -30,6 +30,13 @@ const (
 	SelfTestRequired = "required" // a verdict without one is invalid
 )
 
+// How statistics of words may be taken, for Policy.Statistics and Input.Statistics.
+const (
+	StatisticsPerLabel = "per-label" // over what each caller may read
+	StatisticsGlobal   = "global"    // over all documents, so that scores tell of hidden ones
+	StatisticsUnused   = "unused"    // the build searches without words, or no document has labels
+)
+
 // Policy says, before anybody looks, what a build must show to go live. The zero value with a
 // Primary is usable: margin by the number of questions, alpha .05, no critical question may be
 // lost, no leak, no floor.
@@ -48,6 +55,7 @@ type Policy struct {
 	Inconclusive string             `json:"inconclusive,omitempty"`  // Keep or RejectDoubts; "" means Keep
 	Reference    string             `json:"reference,omitempty"`     // build id of the frozen reference; "" leaves the choice to the store
 	SelfTest     string             `json:"self_test,omitempty"`     // SelfTestOptional or SelfTestRequired; "" means optional
+	Statistics   string             `json:"statistics,omitempty"`    // StatisticsPerLabel: a build whose documents carry permission labels must take them so; "" allows both
 	Rule         string             `json:"rule,omitempty"`          // section, span or facts; "" takes the evaluation's
 	View         string             `json:"view,omitempty"`          // slots or sections; "" takes the evaluation's
 	Cutoffs      []int              `json:"cutoffs,omitempty"`       // nil takes the evaluation's
@@ -228,6 +236,7 @@ func (p *Policy) problems() (out []problem) {
 	}
 	oneOf("inconclusive", p.Inconclusive, Keep, RejectDoubts)
 	oneOf("self_test", p.SelfTest, SelfTestOptional, SelfTestRequired)
+	oneOf("statistics", p.Statistics, StatisticsPerLabel)
 	oneOf("rule", p.Rule, "section", "span", "facts")
 	oneOf("view", p.View, "slots", "sections")
 	for _, k := range p.Cutoffs {

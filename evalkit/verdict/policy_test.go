@@ -183,7 +183,7 @@ func TestPolicyDigest(t *testing.T) {
 	}
 	seen := map[string]string{a: ""}
 	for _, more := range []string{"min_effect: 0.2", "alpha: 0.01", "floor: {hit@3: 0.8}", "critical: 1", "tolerance: 0.1", "min_questions: 5", "leaks: 1",
-		"guardrails: {n_na: 3}", "seed: 2", "inconclusive: reject", "reference: abc", "self_test: required", "rule: span", "view: sections", "cutoffs: [3]"} {
+		"guardrails: {n_na: 3}", "seed: 2", "inconclusive: reject", "reference: abc", "self_test: required", "statistics: per-label", "rule: span", "view: sections", "cutoffs: [3]"} {
 		d := digest("primary: hit@3\nmargin: 0.10\n" + more)
 		if other, dup := seen[d]; dup {
 			t.Errorf("%q has the digest of %q", more, other)

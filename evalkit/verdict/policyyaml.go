@@ -171,6 +171,7 @@ func (r *policyReader) policy(n ast.Node) *Policy {
 		"seed":          func(key string, v ast.Node) { p.Seed = uint64(max(0, r.integer(key, v))) },
 		"inconclusive":  func(key string, v ast.Node) { p.Inconclusive = r.text(key, v) },
 		"reference":     func(key string, v ast.Node) { p.Reference = r.text(key, v) },
+		"statistics":    func(key string, v ast.Node) { p.Statistics = r.text(key, v) },
 		"self_test":     func(key string, v ast.Node) { p.SelfTest = r.text(key, v) },
 		"rule":          func(key string, v ast.Node) { p.Rule = r.text(key, v) },
 		"view":          func(key string, v ast.Node) { p.View = r.text(key, v) },
