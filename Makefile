@@ -7,7 +7,7 @@ RACE     := ./engine/serve/... ./engine/mcp ./engine/answer ./index/embed/... ./
 RACE_RUN := Swap|TwoProcesses|TwoWriters|SecondWriter|ReaderKeeps|Evaluated|Promote|SweepShares|Hidden|Conformance|Cancel|Close|Allocations|External
 TOOL     := $(GO) tool -modfile=tools/go.mod
 
-.PHONY: check fmt vet tidy test modules race fuzz demo cross reproducible bench
+.PHONY: check fmt vet tidy test modules race fuzz demo cross reproducible cluster bench
 
 check: fmt tidy vet test modules race fuzz demo cross reproducible
 
@@ -51,6 +51,12 @@ reproducible:
 	git archive HEAD | (mkdir $$dir/copy && tar -x -C $$dir/copy); \
 	for at in . $$dir/copy; do (cd $$at && CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o $$dir/bin$$(basename $$at) ./cmd/assay); done; \
 	cmp $$dir/bin. $$dir/bincopy; echo "reproducible: $$(sha256sum < $$dir/bin.)"
+
+# The tests against a real cluster, which index/remote/testdata/cluster.sh installs and starts: one
+# node for conformance, three for failover.
+cluster: export ASSAY_WEAVIATE ?= $(CURDIR)/index/remote/.cluster/bin/weaviate-server
+cluster:
+	cd index/remote && $(GO) test -count=1 -timeout 5m -run 'TestLive(Conformance|Replicated|Unreplicated)$$' .
 
 # Ratios against the peers; takes several minutes.
 bench:

@@ -67,6 +67,12 @@ wait_ready() { # wait_ready i
 		fi
 		sleep 0.5
 	done
+	# Another server on the same port would have answered.
+	if ! kill -0 "$(cat "$dir/node-$1/pid")" 2>/dev/null; then
+		echo "node $1 ended; is port $(port $1 0) taken?" >&2
+		tail -20 "$dir/node-$1/log" >&2
+		exit 1
+	fi
 }
 
 case ${1:-} in
