@@ -23,3 +23,15 @@ func (d *Document) Position(offset int) (line, column int) {
 	}
 	return from.Line + n, 1 + utf8.RuneCountInString(between[strings.LastIndexByte(between, '\n')+1:])
 }
+
+// LineUnit names what Position counts as lines: a page in PDF, a paragraph in Word files, else a
+// line.
+func (d *Document) LineUnit() string {
+	switch d.Format {
+	case "pdf":
+		return "page"
+	case "docx":
+		return "paragraph"
+	}
+	return "line"
+}

@@ -58,7 +58,7 @@ func aclLabels(labels []string) (acl []string, problem string) {
 		label = Normalize(label)
 		switch {
 		case strings.TrimSpace(label) == "":
-			return nil, "holds an empty label: remove it, or write acl: [] for everyone"
+			return nil, "holds an empty label: remove it"
 		case strings.TrimSpace(label) != label:
 			return nil, fmt.Sprintf("label %q begins or ends with white space: remove it", label)
 		}

@@ -83,5 +83,5 @@ func placeOf(docs *corpus.Collection, c *chunk.Chunk) string {
 		where += " > " + path
 	}
 	line, _ := d.Position(c.Span.Start)
-	return fmt.Sprintf("%s (line %d)", where, line)
+	return fmt.Sprintf("%s (%s %d)", where, d.LineUnit(), line)
 }

@@ -52,9 +52,9 @@ type CorpusSettings struct {
 	Invalid string            `yaml:"invalid" json:"invalid,omitempty"` // skip (default), replace or error
 	// ACL gives permissions by path: glob to labels. Rules only take readers away; see
 	// corpus.Options.
-	ACL map[string][]string `yaml:"acl" json:"acl,omitempty"`
+	ACL PathRules `yaml:"acl" json:"acl,omitempty"`
 	// Supersedes names older documents by path, for formats without front matter.
-	Supersedes map[string][]string `yaml:"supersedes" json:"supersedes,omitempty"`
+	Supersedes PathRules `yaml:"supersedes" json:"supersedes,omitempty"`
 	// Readers are the formats that are read besides those of package corpus, such as PDF.
 	Readers []corpus.Reader `yaml:"-" json:"-"`
 	// AllowGolden permits documents that contain golden questions verbatim.
