@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed792a4543/assay/corpus"
+	"github.com/seed792a4543/assay/evalkit/golden"
 	"github.com/seed792a4543/assay/evalkit/sweep"
 	"github.com/seed792a4543/assay/index"
 )
@@ -57,6 +58,20 @@ func (s *SavedSweep) Visible(as []string) bool {
 // Measured reports whether one of the variants is this very build.
 func (s *SavedSweep) Measured(build string) bool {
 	return s.Report != nil && slices.ContainsFunc(s.Report.Variants, func(l sweep.Line) bool { return l.Build == build })
+}
+
+// LookAtSweep notes that somebody was shown the totals of a sweep's confirmation on the holdout: in
+// the store's ledger and, for a set of that name that was read from a file, in the one beside it. A
+// sweep without one has shown nothing of the holdout.
+func (e *Engine) LookAtSweep(ctx context.Context, set *golden.Set, s *SavedSweep, who string) error {
+	if s.Report == nil || s.Report.Confirmed == nil {
+		return nil
+	}
+	ref, path := s.Report.Golden, ""
+	if set != nil && set.Name == ref.Name {
+		ref, path = refOf(set), set.Path
+	}
+	return e.look(ctx, ref, path, s.Report.Confirmed.Build, "", who, false)
 }
 
 // SaveSweep keeps the report of a finished sweep in the store, where serving and reports find it,

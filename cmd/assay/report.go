@@ -9,6 +9,7 @@ import (
 	"github.com/seed792a4543/assay/engine"
 	"github.com/seed792a4543/assay/engine/pages"
 	"github.com/seed792a4543/assay/engine/serve"
+	"github.com/seed792a4543/assay/evalkit/golden"
 )
 
 type reportCmd struct {
@@ -36,16 +37,15 @@ func (c *reportCmd) Run(a *app) error {
 	}
 	id, err := e.DefaultBuild(c.Build)
 	var b bytes.Buffer
-	if err == nil {
-		err = pages.Report(&b, e, id, pages.ReportOptions{
-			Run: c.RunID, Golden: set, Policy: policyOf(s), Sweep: c.Sweep,
-			Caller: serve.Caller{As: c.As, All: c.AllLabels},
-		})
+	o := pages.ReportOptions{
+		Run: c.RunID, Golden: set, Policy: policyOf(s), Sweep: c.Sweep,
+		Caller: serve.Caller{As: c.As, All: c.AllLabels},
 	}
 	if err == nil {
-		if _, rec, verr := e.Verdict(id, c.RunID); verr == nil {
-			err = e.LookAtRecord(a.ctx, set, rec, who(""))
-		}
+		err = pages.Report(&b, e, id, o)
+	}
+	if err == nil {
+		err = c.looks(a, e, id, set, o)
 	}
 	if errors.Is(err, engine.ErrNoSweep) {
 		err = usageError("%v", err)
@@ -62,4 +62,20 @@ func (c *reportCmd) Run(a *app) error {
 	}
 	a.warnf("wrote %s\n", relative(c.Out))
 	return nil
+}
+
+// looks records what of the holdout the report shows.
+func (c *reportCmd) looks(a *app, e *engine.Engine, build string, set *golden.Set, o pages.ReportOptions) error {
+	_, rec, err := e.Verdict(build, c.RunID)
+	if err != nil {
+		return err
+	}
+	if err := e.LookAtRecord(a.ctx, set, rec, who("")); err != nil {
+		return err
+	}
+	saved, err := pages.ReportedSweep(e, build, o)
+	if err != nil || saved == nil {
+		return err
+	}
+	return e.LookAtSweep(a.ctx, set, saved, who(""))
 }

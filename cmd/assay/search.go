@@ -61,6 +61,9 @@ func (c *searchCmd) Run(a *app) error {
 	for _, h := range resp.Hits {
 		a.printHit(h)
 	}
+	if last := resp.Hits[len(resp.Hits)-1]; resp.Mode == "hybrid" && last.Score < 0.00005 && last.Score > -0.00005 {
+		a.warnf("note: a score of 0.0000 is the lowest of its lists, not a sign that nothing matches: fused scores are scaled within each list\n")
+	}
 	return nil
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/seed792a4543/assay/engine/serve/servetest"
 	"github.com/seed792a4543/assay/evalkit/golden"
 	"github.com/seed792a4543/assay/evalkit/review"
+	"github.com/seed792a4543/assay/evalkit/sweep"
 )
 
 // handler serves the pages to c, who needs no token.
@@ -392,6 +393,48 @@ func TestReportOfASweep(t *testing.T) {
 	err := pages.Report(io.Discard, s.Engine, s.LiveBuild, pages.ReportOptions{Sweep: s.Sweep})
 	if !errors.Is(err, engine.ErrNoSweep) {
 		t.Errorf("a sweep that readers may not see: %v", err)
+	}
+}
+
+// TestConfirmation shows a sweep that was confirmed on the holdout: a look at totals, once a person.
+func TestConfirmation(t *testing.T) {
+	s := servetest.New(t)
+	saved, err := s.SavedSweep(s.Sweep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handler(t, s, serve.Caller{Name: "anna", All: true}, "")
+	looks := func() (n int) {
+		entries, err := s.Ledger()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Action == "holdout" && e.Who == "anna" && e.Revealed == golden.RevealedTotals {
+				n++
+			}
+		}
+		return n
+	}
+	if status, _ := get(h, "/sweep?id="+s.Sweep); status != 200 || looks() != 0 {
+		t.Errorf("%d, %d looks at a sweep that saw no holdout", status, looks())
+	}
+	saved.Report.Confirmed = &sweep.Confirmation{Variant: "words alone", Build: s.LiveBuild, Split: golden.Holdout, N: 3}
+	if _, err := s.SaveSweep(t.Context(), &engine.SweepOutcome{Report: saved.Report, Times: saved.Times, ACLs: saved.ACLs}); err != nil {
+		t.Fatal(err)
+	}
+	set := s.Set
+	for _, golden := range []*golden.Set{set, nil} { // the server need not have the set
+		s.Set = golden
+		before, again := looks(), handler(t, s, serve.Caller{Name: "anna", All: true}, "")
+		for range 2 {
+			if status, body := get(again, "/sweep?id="+s.Sweep); status != 200 || !strings.Contains(body, "Confirmation on holdout") {
+				t.Errorf("%d, or no confirmation", status)
+			}
+		}
+		if n := looks() - before; n != 1 {
+			t.Errorf("%d looks recorded, want 1", n)
+		}
 	}
 }
 

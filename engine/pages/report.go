@@ -75,7 +75,7 @@ func Report(w io.Writer, e *engine.Engine, build string, o ReportOptions) error 
 		}
 		data.Questions = append(data.Questions, row)
 	}
-	saved, err := reportedSweep(e, o, v.Build)
+	saved, err := ReportedSweep(e, v.Build, o)
 	if err != nil {
 		return err
 	}
@@ -90,8 +90,9 @@ func Report(w io.Writer, e *engine.Engine, build string, o ReportOptions) error 
 	return err
 }
 
-// reportedSweep finds the sweep that a report shows, nil for none.
-func reportedSweep(e *engine.Engine, o ReportOptions, build string) (*engine.SavedSweep, error) {
+// ReportedSweep finds the sweep that Report shows for a build, nil for none. One that is named and
+// that the report's readers may not see is an ErrNoSweep.
+func ReportedSweep(e *engine.Engine, build string, o ReportOptions) (*engine.SavedSweep, error) {
 	switch o.Sweep {
 	case NoSweep:
 		return nil, nil

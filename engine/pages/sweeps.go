@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed792a4543/assay/engine"
 	"github.com/seed792a4543/assay/engine/serve"
-	"github.com/seed792a4543/assay/evalkit/golden"
 	"github.com/seed792a4543/assay/evalkit/sweep"
 )
 
@@ -98,7 +97,7 @@ func (s *site) lookAtConfirmation(ctx context.Context, saved *engine.SavedSweep,
 		return nil
 	}
 	return s.once(who+" sweep "+saved.ID, func() error {
-		return s.e.RecordLook(ctx, s.set(), golden.Holdout, saved.Report.Confirmed.Build, who, false)
+		return s.e.LookAtSweep(ctx, s.set(), saved, who)
 	})
 }
 
