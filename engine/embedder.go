@@ -129,6 +129,9 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 		if err != nil {
 			return nil, nil, err
 		}
+		if err := sameAsCached(ctx, cache); err != nil {
+			return nil, nil, err
+		}
 		source = cache
 	}
 	embedding = true
@@ -157,6 +160,25 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 	})
 	embedding = false
 	return embedder, rows, err
+}
+
+// sameAsCached makes sure that a model still gives the vectors that the cache holds of it, lest a
+// build mix those of two models of one name. The probe texts stand for all.
+func sameAsCached(ctx context.Context, cache *embed.Cache) error {
+	then, err := cache.Embed(ctx, embed.ProbeTexts(), index.KindDocument)
+	if err != nil {
+		return err
+	}
+	now, err := embed.Probe(ctx, cache)
+	if err != nil {
+		return err
+	}
+	if moved := embed.CompareProbes(then, now, 0); len(moved) > 0 {
+		fp := cache.Fingerprint()
+		return fmt.Errorf("%w: model %s has changed behind its name: the vector of %q has cosine %.3f with the one in the cache: set embed.revision to a new value",
+			index.ErrEmbedder, fp.Model, clip(moved[0].Text, 40), moved[0].Cosine)
+	}
+	return nil
 }
 
 // windowsFile, in the store's cache, holds where servers cut their input, so that a server whose

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -168,6 +169,7 @@ type cutting struct {
 	mu       sync.Mutex
 	window   int
 	digest   string
+	turned   bool // another model
 	requests [][]string
 }
 
@@ -193,6 +195,9 @@ func (c *cutting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			v[1+(len(word)+int(word[0]))%3]++
 		}
 		tokens += len(words)
+		if c.turned {
+			slices.Reverse(v)
+		}
 		data[i] = map[string]any{"index": i, "embedding": v}
 	}
 	reply := map[string]any{"data": data, "model": "m", "usage": map[string]int{"prompt_tokens": tokens}}
@@ -267,7 +272,7 @@ func TestServerWindow(t *testing.T) {
 	cut.Embed.Overlong = "truncate"
 	second := build(t, e, fsys, cut)
 	warned(second, "were cut")
-	if probes, texts := server.asked(); probes > 0 || texts > 6 || second.ID == first.ID { // it, dimension and drift probes
+	if probes, texts := server.asked(); probes > 0 || texts > 10 || second.ID == first.ID { // it, dimension and drift probes
 		t.Errorf("truncate: build %s asked for %d probes and %d texts", second.ID, probes, texts)
 	}
 	cut.Embed.Overlong = "refuse"
@@ -301,4 +306,15 @@ func TestServerWindow(t *testing.T) {
 	if _, err := engine.Open(dir, engine.Options{}); !errors.Is(err, index.ErrEmbedder) {
 		t.Errorf("opened with another model behind the name: %v", err)
 	}
+	// A server that tells no revision: its vectors of today are not mixed with those of the cache.
+	s.Embed.Revision = "mine"
+	fsys["more.md"] = &fstest.MapFile{Data: []byte("# More\nIs it new?\n")}
+	build(t, e, fsys, s)
+	server.turned = true
+	fsys["yet.md"] = &fstest.MapFile{Data: []byte("# Yet\nAnd this?\n")}
+	if _, err := e.Build(t.Context(), corpus.FS("test", fsys, corpus.Options{}), s); !errors.Is(err, index.ErrEmbedder) || !strings.Contains(err.Error(), "embed.revision") {
+		t.Errorf("another model behind a revision that was set: %v", err)
+	}
+	s.Embed.Revision = "mine, second"
+	build(t, e, fsys, s)
 }

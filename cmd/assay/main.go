@@ -178,7 +178,7 @@ func (a *app) openFor(build string) (*engine.Engine, error) {
 }
 
 func (a *app) options(s engine.Settings) engine.Options {
-	o := engine.Options{Getenv: os.Getenv, Progress: a.progress(), Answer: &s.Answer, Fresh: a.fresh}
+	o := engine.Options{Getenv: os.Getenv, Progress: a.progress(), Log: a.log(), Answer: &s.Answer, Fresh: a.fresh}
 	if s.Embed.Kind != "" {
 		o.Embed = &s.Embed
 	}

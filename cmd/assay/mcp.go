@@ -28,7 +28,7 @@ func (c *mcpCmd) Run(a *app) error {
 		log = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	}
 	o := a.options(s)
-	o.Log, o.Progress = log, nil
+	o.Log, o.Progress, o.WatchModel = log, nil, true
 	caller := c.caller("mcp")
 	auth := serve.AuthOptions{Local: &caller}
 	if c.Tokens != "" {

@@ -79,7 +79,7 @@ func (c *serveRunCmd) Run(a *app) error {
 	}
 	log := slog.New(handler)
 	o := a.options(s)
-	o.Degrade, o.Log, o.Progress = c.Degrade, log, nil
+	o.Degrade, o.Log, o.Progress, o.WatchModel = c.Degrade, log, nil, true
 	e, err := engine.Open(a.cli.Store, o)
 	if err != nil {
 		return err
