@@ -54,6 +54,8 @@ func accepted(path string) []string {
 		return []string{"builtin", "openai", "command", "precomputed", "none"}
 	case "embed.overlong":
 		return []string{"split", "truncate", "refuse"}
+	case "embed.refit":
+		return []string{"always", "drift"}
 	case "embed.missing":
 		return []string{"error", "none"}
 	case "lexical.analyzer":

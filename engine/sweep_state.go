@@ -25,7 +25,7 @@ type sweepState struct {
 // that is in no setting decides it.
 func (s *sweeper) statePath(i int) (string, bool) {
 	v := s.variants[i]
-	if s.e.o.Embedder != nil || v.Settings.Embed.Kind == "precomputed" || v.Settings.Embed.Kind == "command" {
+	if s.e.o.Embedder != nil || v.Settings.Embed.Kind == "precomputed" || v.Settings.Embed.Kind == "command" || v.Settings.Embed.Refit == "drift" {
 		return "", false
 	}
 	// The size of the context decides nothing unless the results are cut to it; then it is part of
