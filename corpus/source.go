@@ -59,7 +59,7 @@ type Options struct {
 	TextHeadings     bool // take lines in capitals and underlined lines of plain text as headings
 
 	MaxFileBytes int64    // longer files are skipped with a reason; 0 means 256 MiB
-	Readers      []Reader // the formats, in place of DefaultReaders
+	Readers      []Reader `json:"-"` // the formats, in place of DefaultReaders
 
 	reuse func(id DocumentID, version string) (Document, bool) // see Reusable
 }

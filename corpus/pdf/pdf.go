@@ -6,7 +6,7 @@
 // same bytes give the same text on every machine.
 //
 // The package is apart from package corpus so that programs that read no PDF do not carry
-// PDFium, which adds about 9 MB to a binary. Add its reader to the others:
+// PDFium, which adds about 12 MB to a binary. Add its reader to the others:
 //
 //	pdfs := pdf.New(pdf.Options{})
 //	defer pdfs.Close()
