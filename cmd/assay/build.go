@@ -104,7 +104,11 @@ func (a *app) printBuild(b *engine.Build) {
 	if b.Existed {
 		state = "already there, nothing to do"
 	}
-	a.printf("build %s: %s: %d documents, %d chunks\n", b.ID, state, c.Documents, c.Chunks)
+	kept := ""
+	if b.Reused > 0 && !b.Existed {
+		kept = fmt.Sprintf(" (%d as they were)", b.Reused)
+	}
+	a.printf("build %s: %s: %d documents%s, %d chunks\n", b.ID, state, c.Documents, kept, c.Chunks)
 	for _, sk := range b.Manifest.Corpus.Skipped {
 		a.warnf("skipped %s: %s\n", shown(sk.Path), shown(sk.Reason))
 	}
