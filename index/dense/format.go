@@ -185,6 +185,12 @@ func parseHeader(name string, b []byte, size int64) (header, layout, error) {
 		highNorm: math.Float32frombits(le.Uint32(b[40:])),
 		lowNorm:  math.Float32frombits(le.Uint32(b[44:])),
 	}
+	for _, norm := range []float32{h.highNorm, h.lowNorm} {
+		// Bounds on scores are made of them: any other value would let a search miss rows.
+		if !(norm >= 0 && norm <= math.MaxFloat32) {
+			return corrupt("header says that a plane's largest norm is %v", norm)
+		}
+	}
 	for i := range h.sums {
 		h.sums[i] = le.Uint32(b[sumsAt+4*i:])
 	}
