@@ -224,15 +224,24 @@ func TestLiveReplicated(t *testing.T) {
 			if err != nil {
 				t.Errorf("node %d, build %s: %v", i, b.Build, err)
 			}
-			missing := 0
-			for ord := 0; ord < b.Len; ord += 7 {
-				lex, err := xi.SearchText(t.Context(), unique(ord), 2, nil)
-				if err != nil || len(lex) == 0 || lex[0].Ord != uint32(ord) {
-					missing++
+			lacking := func() (ords []uint32) {
+				for ord := 0; ord < b.Len; ord += 7 {
+					lex, err := xi.SearchText(t.Context(), unique(ord), 2, nil)
+					if err != nil || len(lex) == 0 || lex[0].Ord != uint32(ord) {
+						ords = append(ords, uint32(ord))
+					}
 				}
+				return ords
 			}
-			if missing > 0 {
-				t.Errorf("node %d, build %s: %d sampled chunks are not found", i, b.Build, missing)
+			begin := time.Now()
+			missing := lacking()
+			for len(missing) > 0 && time.Since(begin) < time.Minute {
+				t.Logf("node %d, build %s, after %v: not found %v", i, b.Build, time.Since(begin).Round(time.Second), missing)
+				time.Sleep(5 * time.Second)
+				missing = lacking()
+			}
+			if len(missing) > 0 {
+				t.Errorf("node %d, build %s: %d sampled chunks are not found", i, b.Build, len(missing))
 			}
 		}
 	}
