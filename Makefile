@@ -7,7 +7,7 @@ RACE     := ./engine/serve/... ./engine/mcp ./engine/answer ./index/embed/... ./
 RACE_RUN := Swap|TwoProcesses|TwoWriters|SecondWriter|ReaderKeeps|Evaluated|Promote|SweepShares|Hidden|Conformance|Cancel|Close|Allocations|External
 TOOL     := $(GO) tool -modfile=tools/go.mod
 
-.PHONY: check fmt vet tidy test modules race fuzz demo cross reproducible cluster bench
+.PHONY: check fmt vet tidy test modules race fuzz demo cross reproducible cluster failover bench
 
 check: fmt tidy vet test modules race fuzz demo cross reproducible
 
@@ -54,9 +54,12 @@ reproducible:
 
 # The tests against a real cluster, which index/remote/testdata/cluster.sh installs and starts: one
 # node for conformance, three for failover.
-cluster: export ASSAY_WEAVIATE ?= $(CURDIR)/index/remote/.cluster/bin/weaviate-server
+cluster failover: export ASSAY_WEAVIATE ?= $(CURDIR)/index/remote/.cluster/bin/weaviate-server
 cluster:
-	cd index/remote && $(GO) test -count=1 -timeout 5m -run 'TestLive(Conformance|Replicated|Unreplicated)$$' .
+	cd index/remote && $(GO) test -count=1 -timeout 5m -run 'TestLiveConformance$$' .
+
+failover:
+	cd index/remote && $(GO) test -count=1 -timeout 5m -run 'TestLive(Replicated|Unreplicated)$$' .
 
 # Ratios against the peers; takes several minutes.
 bench:
