@@ -91,7 +91,11 @@ func TestReuseGivesTheSameBytes(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			load := func(e *engine.Engine, fsys fstest.MapFS, headings bool, s engine.Settings) *engine.Build {
 				t.Helper()
-				o := corpus.Options{Invalid: s.Corpus.Invalid, TextHeadings: headings}
+				o := corpus.Options{
+					Invalid: s.Corpus.Invalid, TextHeadings: headings,
+					ACL:        map[string][]string{"*.rst": {"crew", "staff"}, "acl.md": {"staff"}},
+					Supersedes: map[string][]string{"notes.txt": {"manual.rst"}, "new.md": {"acl.md"}},
+				}
 				b, err := e.Build(t.Context(), corpus.FS("mixed", fsys, o), s)
 				if err != nil {
 					t.Fatal(err)
