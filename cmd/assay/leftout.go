@@ -65,7 +65,7 @@ func whyLeftOut(ending, base string, s engine.Settings) string {
 		}
 	}
 	pattern := "**/*" + ending
-	if slices.ContainsFunc(corpus.DefaultReaders(), func(r corpus.Reader) bool { return slices.Contains(r.Extensions, ending) }) && !slices.Contains(s.Corpus.Include, pattern) {
+	if slices.ContainsFunc(append(corpus.DefaultReaders(), moreReaders()...), func(r corpus.Reader) bool { return slices.Contains(r.Extensions, ending) }) && !slices.Contains(s.Corpus.Include, pattern) {
 		return fmt.Sprintf("corpus.include does not name them: add %q to read them", pattern)
 	}
 	return "no format that assay reads"
