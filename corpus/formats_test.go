@@ -259,3 +259,23 @@ func TestJSONLines(t *testing.T) {
 		}
 	}
 }
+
+// A combining mark that markup keeps apart from its letter composes with it in the heading's title.
+func TestTitleIsNormalised(t *testing.T) {
+	for name, src := range map[string]string{
+		"strike.md":   "~~A~~\u0311\n===\n\ntext\n",
+		"emphasis.md": "# *A*\u0311\n\ntext\n",
+		"entity.md":   "# A&#x311;\n\ntext\n",
+		"bold.html":   "<title>A&#x311;</title><h1 id='A&#x311;'><b>A</b>&#x311;</h1><p>text",
+		"mark.rst":    "A\\ \u0311\n======\n\ntext\n",
+		"mark.adoc":   "= A\u0311\n\ntext\n",
+	} {
+		c, err := FS("gen", files(name, src), Options{}).Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := checkDocument(&c.Documents[0]); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

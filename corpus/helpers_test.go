@@ -127,6 +127,9 @@ func checkDocument(d *Document) error {
 			return fmt.Errorf("section %d: path %q", i, s.Path)
 		}
 		label := FormatPath(s.Path)
+		if Normalize(label) != label || Normalize(s.Alias) != s.Alias || Normalize(d.Title) != d.Title {
+			return fmt.Errorf("section %d: path %q, alias %q or title %q is not normalised", i, s.Path, s.Alias, d.Title)
+		}
 		if paths[label] {
 			return fmt.Errorf("path %q is given twice", label)
 		}

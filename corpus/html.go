@@ -148,7 +148,7 @@ func (r *htmlReader) meta(src string, base int, d *Document) error {
 			}
 		case html.TextToken:
 			if inTitle {
-				d.Title = foldSpace(string(z.Text()))
+				d.Title = foldSpace(Normalize(string(z.Text())))
 				inTitle = false
 			}
 		case html.EndTagToken:

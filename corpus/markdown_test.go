@@ -266,6 +266,7 @@ func FuzzMarkdown(f *testing.F) {
 	}
 	f.Add("---\ntitle: x\nacl: [a, b]\n---\n# A\n")
 	f.Add("+++\ntitle = 'x'\n+++\n# A\n")
+	f.Add("~~A~~\u0311\n===\n")
 	f.Fuzz(func(t *testing.T, src string) {
 		c, err := FS("fuzz", files("a.md", src), Options{Invalid: InvalidReplace}).Load(t.Context())
 		if err != nil {

@@ -54,7 +54,7 @@ func outline(headings []heading, body, length int) []Section {
 			sections[open[len(open)-1]].Span.End = h.start
 			open = open[:len(open)-1]
 		}
-		s := Section{Level: h.level, Span: Span{h.start, length}, Body: h.body, Parent: -1, Alias: h.alias}
+		s := Section{Level: h.level, Span: Span{h.start, length}, Body: h.body, Parent: -1, Alias: foldSpace(Normalize(h.alias))}
 		if len(open) > 0 {
 			s.Parent = open[len(open)-1]
 		}
@@ -66,8 +66,10 @@ func outline(headings []heading, body, length int) []Section {
 		parent int
 		title  string
 	}
+	// Marks between two pieces of a normalised text may have kept apart what composes once they are
+	// gone: ~~A~~ and a combining mark behind it.
 	title := func(i int) string {
-		if t := foldSpace(headings[i].title); t != "" {
+		if t := foldSpace(Normalize(headings[i].title)); t != "" {
 			return t
 		}
 		return untitled
