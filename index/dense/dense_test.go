@@ -1,6 +1,7 @@
 package dense
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -397,6 +398,82 @@ func TestWrite(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Rows that come in parts give the file that they give together.
+func TestWriter(t *testing.T) {
+	const dim, n = 9, 5*ctxRows + 77
+	rows := dataset("random", 3, n, dim)
+	for i := range n / 100 {
+		rows[i*97] = nil
+	}
+	for j := range rows[5] {
+		rows[5][j] *= 3
+	}
+	whole := filepath.Join(t.TempDir(), "whole")
+	if err := Write(t.Context(), nil, whole, dim, rows); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Open(whole, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(x.Verify(t.Context()), x.Close()); err != nil {
+		t.Error(err)
+	}
+	for _, size := range []int{1000, ctxRows, 3*ctxRows + 5} {
+		path := filepath.Join(t.TempDir(), "parts")
+		w, err := Create(nil, path, dim, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part := range slices.Chunk(rows, size) {
+			if err := w.Append(t.Context(), part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("parts of %d rows give another file (%v)", size, err)
+		}
+	}
+
+	for name, give := range map[string]func(w *Writer) error{
+		"too few": func(w *Writer) error {
+			return errors.Join(w.Append(t.Context(), rows[:9]), w.Commit(t.Context()))
+		},
+		"too many": func(w *Writer) error {
+			err := w.Append(t.Context(), rows[:11])
+			return errors.Join(err, w.Discard())
+		},
+		"bad in a later part": func(w *Writer) error {
+			err := errors.Join(w.Append(t.Context(), rows[:5]), w.Append(t.Context(), [][]float32{make([]float32, dim), rows[6], rows[7], rows[8], rows[9]}))
+			return errors.Join(err, w.Commit(t.Context()))
+		},
+	} {
+		dir := t.TempDir()
+		w, err := Create(nil, filepath.Join(dir, "v"), dim, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = give(w)
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		var re *RowError
+		if name == "bad in a later part" && (!errors.As(err, &re) || re.Row != 5) {
+			t.Errorf("%s: %v, want a RowError of row 5", name, err)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%s: %v is left", name, left)
+		}
+	}
 }
 
 func TestDeterministic(t *testing.T) {

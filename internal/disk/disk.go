@@ -95,6 +95,16 @@ func (f *File) Write(p []byte) (int, error) {
 	return f.f.Write(p)
 }
 
+// SeekTo sets where the next Write goes, in bytes from the start. Bytes that are never written are
+// zeros.
+func (f *File) SeekTo(offset int64) error {
+	_, err := f.f.Seek(offset, io.SeekStart)
+	return err
+}
+
+// ReadAt implements io.ReaderAt for a file made by Create.
+func (f *File) ReadAt(p []byte, offset int64) (int, error) { return f.f.ReadAt(p, offset) }
+
 // Sync makes the file's bytes durable.
 func (f *File) Sync() error {
 	if err := f.fs.before(OpSync, f.f.Name()); err != nil {
@@ -118,23 +128,51 @@ func (fs *FS) WriteFile(path string, data []byte) error {
 // bytes or the new. It writes to path+".tmp", so two writers of one path must exclude each
 // other.
 func (fs *FS) WriteTo(path string, write func(io.Writer) error) error {
-	tmp := path + ".tmp"
-	f, err := fs.Create(tmp)
+	f, err := fs.Replace(path)
 	if err != nil {
 		return err
 	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
+	if err := write(f); err != nil {
+		return errors.Join(err, f.Discard())
 	}
-	err = errors.Join(err, f.Close())
+	return f.Commit()
+}
+
+// Replacement is a file that takes another's place once it is complete. It ends with Commit or
+// Discard.
+type Replacement struct {
+	*File
+	path string
+}
+
+// Replace begins what WriteTo does in one call.
+func (fs *FS) Replace(path string) (*Replacement, error) {
+	f, err := fs.Create(path + ".tmp")
+	if err != nil {
+		return nil, err
+	}
+	return &Replacement{f, path}, nil
+}
+
+// Commit makes the bytes written durable and moves them to their path. On error the path holds
+// what it held.
+func (r *Replacement) Commit() error {
+	if err := r.Sync(); err != nil {
+		return errors.Join(err, r.Discard())
+	}
+	err := r.Close()
 	if err == nil {
-		err = fs.Rename(tmp, path)
+		err = r.fs.Rename(r.path+".tmp", r.path)
 	}
 	if err != nil {
-		return errors.Join(err, removeIfThere(tmp))
+		return errors.Join(err, removeIfThere(r.path+".tmp"))
 	}
 	return nil
+}
+
+// Discard removes what was written.
+func (r *Replacement) Discard() error {
+	return errors.Join(r.Close(), removeIfThere(r.path+".tmp"))
 }
 
 func removeIfThere(path string) error {
