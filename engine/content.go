@@ -68,10 +68,8 @@ func (t *stringTable) addJSON(b []byte, v any) []byte {
 func writeDocuments(fsys *disk.FS, dir string, docs []corpus.Document) error {
 	strs := stringTable{seen: map[string]uint32{}}
 	byID := make(map[corpus.DocumentID]int, len(docs))
-	total := 0
 	for i := range docs {
 		byID[docs[i].ID] = i
-		total += len(docs[i].Text)
 	}
 	successor := make([]uint32, len(docs))
 	for i := range docs {
@@ -82,7 +80,7 @@ func writeDocuments(fsys *disk.FS, dir string, docs []corpus.Document) error {
 		}
 	}
 	var records, sections, blocks []byte
-	text := make([]byte, 0, total)
+	text := uint64(0) // bytes so far
 	for i := range docs {
 		d := &docs[i]
 		version, err := hex.DecodeString(d.Version)
@@ -96,7 +94,7 @@ func writeDocuments(fsys *disk.FS, dir string, docs []corpus.Document) error {
 		records = strs.addJSON(records, d.Supersedes)
 		records = strs.addJSON(records, d.Metadata)
 		records = append(records, version...)
-		records = le.AppendUint64(records, uint64(len(text)))
+		records = le.AppendUint64(records, text)
 		records = le.AppendUint64(records, uint64(len(d.Text)))
 		records = le.AppendUint64(records, uint64(d.Body))
 		records = le.AppendUint32(records, uint32(len(sections)/sectionSize))
@@ -106,7 +104,7 @@ func writeDocuments(fsys *disk.FS, dir string, docs []corpus.Document) error {
 		records = strs.addJSON(records, d.Anchors)
 		records = le.AppendUint32(records, uint32(len(blocks)/blockSize))
 		records = le.AppendUint32(records, uint32(len(d.Blocks)))
-		text = append(text, d.Text...)
+		text += uint64(len(d.Text))
 		for _, s := range d.Sections {
 			sections = strs.add(sections, corpus.FormatPath(s.Path))
 			sections = strs.add(sections, s.Alias)
@@ -132,7 +130,13 @@ func writeDocuments(fsys *disk.FS, dir string, docs []corpus.Document) error {
 		{Name: "sections", Data: sections},
 		{Name: "blocks", Data: blocks},
 		{Name: "strings", Data: strs.data},
-		{Name: "text", Data: text},
+		{Name: "text", Parts: func(yield func(string) bool) {
+			for i := range docs {
+				if !yield(docs[i].Text) {
+					return
+				}
+			}
+		}},
 	})
 }
 

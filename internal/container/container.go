@@ -15,12 +15,15 @@
 package container
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"iter"
+	"unsafe"
 
 	"github.com/seed792a4543/assay/internal/disk"
 	"github.com/seed792a4543/assay/internal/mapped"
@@ -55,6 +58,25 @@ func (e *Version) Error() string {
 type Section struct {
 	Name string // at most 12 ASCII bytes
 	Data []byte
+	// Parts, which Write takes in place of Data where it is set, are ranged over twice and give the
+	// same bytes each time.
+	Parts iter.Seq[string]
+}
+
+// each calls f with all bytes of s.
+func (s *Section) each(f func([]byte) error) error {
+	if s.Parts == nil {
+		return f(s.Data)
+	}
+	for p := range s.Parts {
+		if len(p) == 0 {
+			continue
+		}
+		if err := f(unsafe.Slice(unsafe.StringData(p), len(p))); err != nil { // only read
+			return err
+		}
+	}
+	return nil
 }
 
 // Write puts a container at path, durably.
@@ -73,30 +95,38 @@ func Write(fsys *disk.FS, path, kind string, version uint32, sections []Section)
 		}
 		e := header[16+i*entrySize:]
 		copy(e[:nameSize], s.Name)
-		binary.LittleEndian.PutUint32(e[12:], crc32.Checksum(s.Data, castagnoli))
+		sum, size := uint32(0), 0
+		_ = s.each(func(p []byte) error {
+			sum, size = crc32.Update(sum, castagnoli, p), size+len(p)
+			return nil
+		})
+		binary.LittleEndian.PutUint32(e[12:], sum)
 		binary.LittleEndian.PutUint64(e[16:], uint64(at))
-		binary.LittleEndian.PutUint64(e[24:], uint64(len(s.Data)))
-		at = up(at + len(s.Data))
+		binary.LittleEndian.PutUint64(e[24:], uint64(size))
+		at = up(at + size)
 	}
 	end := len(header) - 4
 	binary.LittleEndian.PutUint32(header[end:], crc32.Checksum(header[:end], castagnoli))
-	return fsys.WriteTo(path, func(w io.Writer) error {
-		if _, err := w.Write(header); err != nil {
+	return fsys.WriteTo(path, func(f io.Writer) error {
+		w := bufio.NewWriterSize(f, 1<<20)
+		at := 0
+		put := func(p []byte) error {
+			at += len(p)
+			_, err := w.Write(p)
 			return err
 		}
-		at := len(header)
+		if err := put(header); err != nil {
+			return err
+		}
 		for _, s := range sections {
-			if pad := up(at) - at; pad > 0 {
-				if _, err := w.Write(make([]byte, pad)); err != nil {
-					return err
-				}
-			}
-			if _, err := w.Write(s.Data); err != nil {
+			if err := put(make([]byte, up(at)-at)); err != nil {
 				return err
 			}
-			at = up(at) + len(s.Data)
+			if err := s.each(put); err != nil {
+				return err
+			}
 		}
-		return nil
+		return w.Flush()
 	})
 }
 
