@@ -60,7 +60,9 @@ func fitLatent(ctx context.Context, texts []string, o latentOptions) (*latent, e
 	}
 	m := &latent{texts: len(texts)}
 	df := make([]int, len(vocabulary))
+	entries := 0 // at most
 	for _, doc := range counts {
+		entries += len(doc)
 		for _, c := range doc {
 			df[c.term]++
 			m.tokens += int64(c.n)
@@ -81,7 +83,8 @@ func fitLatent(ctx context.Context, texts []string, o latentOptions) (*latent, e
 			m.weight[i] = inverseDF(len(texts), df[old])
 		}
 	}
-	a := &sparse{rows: len(counts), cols: len(m.terms), ptr: make([]int, 1, len(counts)+1)}
+	a := &sparse{rows: len(counts), cols: len(m.terms), ptr: make([]int, 1, len(counts)+1),
+		col: make([]uint32, 0, entries), val: make([]float32, 0, entries)}
 	for i, doc := range counts {
 		kept := doc[:0]
 		for _, c := range doc {
