@@ -194,19 +194,28 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 		titles[d.ID] = d.Title
 	}
 	e.o.Progress(Progress{Stage: "index", Total: len(chunks)})
-	lexDocs := make([]lexical.Doc, len(chunks))
 	for i := range chunks {
 		c := &chunks[i]
-		if c.Bare = c.Bare && s.Chunk.Prefix != chunk.PrefixNone && s.Chunk.Prefix != chunk.PrefixTitle; c.Bare {
+		c.Bare = c.Bare && s.Chunk.Prefix != chunk.PrefixNone && s.Chunk.Prefix != chunk.PrefixTitle
+	}
+	indexed := func(i int) lexical.Doc {
+		c := &chunks[i]
+		if c.Bare {
 			// The chunks below it carry its words in their context. By itself it would
 			// take a place in the results and say nothing.
-			lexDocs[i] = lexical.Doc{ID: string(c.ID)}
-			continue
+			return lexical.Doc{ID: string(c.ID)}
 		}
-		lexDocs[i] = indexedDoc(string(c.ID), titles[c.Doc], c.Context, c.Text)
+		return indexedDoc(string(c.ID), titles[c.Doc], c.Context, c.Text)
+	}
+	all := func(yield func(lexical.Doc) bool) {
+		for i := range chunks {
+			if !yield(indexed(i)) {
+				return
+			}
+		}
 	}
 	lexPath := filepath.Join(tmp, lexicalDir)
-	stats, err := lexical.BuildWith(ctx, e.fsys, lexPath, slices.Values(lexDocs), s.Lexical, lexical.BuildOptions{Segments: segments})
+	stats, err := lexical.BuildWith(ctx, e.fsys, lexPath, all, s.Lexical, lexical.BuildOptions{Segments: segments})
 	if err != nil {
 		return nil, fmt.Errorf("lexical index: %w", err)
 	}
@@ -217,7 +226,7 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 	e.o.Progress(Progress{Stage: "index", Done: len(chunks), Total: len(chunks)})
 
 	if s.Embed.Kind != "none" {
-		if err := e.writeVectors(ctx, tmp, m, lexDocs, fitted(docs, chunks, s), stats, s, given, before.rows(chunks)); err != nil {
+		if err := e.writeVectors(ctx, tmp, m, texts{len(chunks), indexed}, fitted(docs, chunks, s), stats, s, given, before.rows(chunks)); err != nil {
 			return nil, atChunk(err, docs, chunks)
 		}
 	}
@@ -340,43 +349,81 @@ func fitted(docs *corpus.Collection, chunks []chunk.Chunk, s Settings) []bool {
 	return out
 }
 
+// texts are what is embedded for each chunk. They are made when they are asked for, since most of
+// them exist nowhere as a whole.
+type texts struct {
+	n       int
+	indexed func(i int) lexical.Doc
+}
+
+func (t texts) at(i int) string { return embeddedText(t.indexed(i)) }
+
+// part returns the texts lo to hi, hi excluded.
+func (t texts) part(lo, hi int) []string {
+	out := make([]string, hi-lo)
+	for i := range out {
+		out[i] = t.at(lo + i)
+	}
+	return out
+}
+
+// embedPart is the number of texts whose vectors are in memory at a time.
+const embedPart = 8192
+
 // writeVectors embeds every chunk whose vector is not known and stores the vectors and, if it was
 // fitted on the chunks that fit admits, the model.
-func (e *Engine) writeVectors(ctx context.Context, tmp string, m *index.Manifest, chunks []lexical.Doc, fit []bool, stats lexical.Stats, s, given Settings, known *keptRows) error {
-	texts := make([]string, len(chunks))
-	for i := range chunks {
-		texts[i] = embeddedText(chunks[i])
-	}
-	e.o.Progress(Progress{Stage: "embed", Total: len(texts)})
-	embedder, rows, err := e.embedAll(ctx, tmp, texts, fit, stats, s, given, known)
+func (e *Engine) writeVectors(ctx context.Context, tmp string, m *index.Manifest, chunks texts, fit []bool, stats lexical.Stats, s, given Settings, known *keptRows) (err error) {
+	e.o.Progress(Progress{Stage: "embed", Total: chunks.n})
+	source, err := e.embedderOf(ctx, tmp, chunks, fit, stats, s, given, known)
 	if err != nil {
 		return fmt.Errorf("embed: %w", err)
 	}
-	fp := embedder.Fingerprint()
-	m.Embedder = &fp
-	m.Counts.Vectors = len(rows)
-	for _, row := range rows {
-		if row == nil {
-			m.Counts.WithoutVector++
+	var w *dense.Writer
+	defer func() {
+		if err != nil && w != nil {
+			err = errors.Join(err, w.Discard())
 		}
-	}
-	m.Warnings = append(m.Warnings, overlong(embedder, texts, s.Embed.Overlong)...)
+	}()
 	unknown := 0
-	for i, row := range rows {
-		if row == nil && chunks[i].Body != "" {
-			unknown++
+	for lo := 0; lo < chunks.n || w == nil; lo += embedPart {
+		hi := min(lo+embedPart, chunks.n)
+		rows, err := source.rows(ctx, lo, chunks.part(lo, hi))
+		if err != nil {
+			return fmt.Errorf("embed: %w", err)
 		}
+		if w == nil { // the dimension is known by now
+			if w, err = dense.Create(e.fsys, filepath.Join(tmp, vectorsFile), source.embedder.Fingerprint().Dimension, chunks.n); err != nil {
+				return err
+			}
+		}
+		for i, row := range rows {
+			if row == nil {
+				m.Counts.WithoutVector++
+				if chunks.indexed(lo+i).Body != "" {
+					unknown++
+				}
+			}
+		}
+		if err := w.Append(ctx, rows); err != nil {
+			return err
+		}
+		e.o.Progress(Progress{Stage: "embed", Done: hi, Total: chunks.n})
 	}
+	fp := source.embedder.Fingerprint()
+	m.Embedder = &fp
+	m.Counts.Vectors = chunks.n
+	m.Warnings = append(m.Warnings, overlong(source.embedder, chunks, s.Embed.Overlong)...)
 	if unknown > 0 {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d chunks have no word that the embedder knows and can be found by words only", unknown, len(rows)))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d chunks have no word that the embedder knows and can be found by words only", unknown, chunks.n))
 	}
-	e.o.Progress(Progress{Stage: "embed", Done: len(texts), Total: len(texts)})
 	if fp.Kind == "openai" || fp.Kind == "command" {
-		if err := e.writeProbes(ctx, tmp, embedder); err != nil {
+		if err := e.writeProbes(ctx, tmp, source.embedder); err != nil {
 			return err
 		}
 	}
-	return dense.Write(ctx, e.fsys, filepath.Join(tmp, vectorsFile), fp.Dimension, rows)
+	done := w
+	w = nil // Commit leaves nothing to discard
+	return done.Commit(ctx)
 }
 
 // embeddedText is what is embedded for a chunk: the words that are indexed for it.

@@ -62,63 +62,87 @@ func builtinOptions(s Settings, stats lexical.Stats, terms func(string) []string
 // some 6 KB a text. The others are folded in.
 const fitMost = 250_000
 
-// evenly returns most of the texts, evenly spaced, or all if they are no more.
-func evenly(texts []string, most int) []string {
-	if len(texts) <= most {
-		return texts
-	}
-	out := make([]string, most)
+// evenly returns most of the numbers below n, evenly spaced, or all if they are no more.
+func evenly(n, most int) []int {
+	out := make([]int, min(n, most))
 	for i := range out {
-		out[i] = texts[i*len(texts)/most]
+		out[i] = i * n / len(out)
 	}
 	return out
 }
 
-// embedAll returns the embedder of a build and the vector of each text. A model that is fitted
-// on the corpus, or on the texts that fit admits, is saved in the build's folder.
-func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit []bool, stats lexical.Stats, s, given Settings, known *keptRows) (index.Embedder, [][]float32, error) {
+// learned returns the texts that a model is fitted on: of those that fit admits, nil admitting all,
+// no more than most.
+func learned(chunks texts, fit []bool, most int) []string {
+	var admitted []int
+	for i := range fit {
+		if fit[i] {
+			admitted = append(admitted, i)
+		}
+	}
+	n := chunks.n
+	if fit != nil {
+		n = len(admitted)
+	}
+	out := make([]string, 0, min(n, most))
+	for _, i := range evenly(n, most) {
+		if fit != nil {
+			i = admitted[i]
+		}
+		out = append(out, chunks.at(i))
+	}
+	return out
+}
+
+// vectorSource gives the vectors of a build's chunks.
+type vectorSource struct {
+	embedder index.Embedder
+	known    *keptRows
+	embed    func(ctx context.Context, texts []string, at []int) ([][]float32, error)
+}
+
+// rows returns the vectors of texts, which are those of the chunks from first on.
+func (v *vectorSource) rows(ctx context.Context, first int, texts []string) ([][]float32, error) {
+	return v.known.embedNew(v.embedder.Fingerprint(), first, texts, func(texts []string, at []int) ([][]float32, error) {
+		return v.embed(ctx, texts, at)
+	})
+}
+
+// embedderOf makes what gives the vectors of a build. A model that is fitted on the corpus, or on
+// the texts that fit admits, is saved in the build's folder.
+func (e *Engine) embedderOf(ctx context.Context, dir string, chunks texts, fit []bool, stats lexical.Stats, s, given Settings, known *keptRows) (*vectorSource, error) {
 	if e.o.Embedder == nil && s.Embed.Kind == "builtin" {
 		analyzer, err := lexical.NewAnalyzer(stats.Settings)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		learn := texts
-		if fit != nil {
-			learn = make([]string, 0, len(texts))
-			for i, text := range texts {
-				if fit[i] {
-					learn = append(learn, text)
-				}
-			}
-		}
-		model, err := e.fitBuiltin(ctx, evenly(learn, fitMost), builtinOptions(s, stats, analyzer.Terms), s)
+		model, err := e.fitBuiltin(ctx, learned(chunks, fit, fitMost), builtinOptions(s, stats, analyzer.Terms), s)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if err := model.Save(e.fsys, filepath.Join(dir, embedderFile)); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		rows, err := known.embedNew(model.Fingerprint(), texts, func(texts []string, _ []int) ([][]float32, error) {
+		return &vectorSource{model, known, func(ctx context.Context, texts []string, _ []int) ([][]float32, error) {
 			return model.Embed(ctx, texts, index.KindDocument)
-		})
-		return model, rows, err
+		}}, nil
 	}
 	embedder, embedding, done := e.o.Embedder, false, 0
 	if embedder == nil {
 		var err error
-		embedder, err = e.prepared(ctx, given, longest(texts, given.Embed.DocumentPrefix), func(p openai.Progress) {
+		embedder, err = e.prepared(ctx, given, longest(chunks, given.Embed.DocumentPrefix), func(p openai.Progress) {
 			if embedding { // the end is told when the vectors are there
-				e.o.Progress(Progress{Stage: "embed", Done: min(done+p.Done, len(texts)-1), Total: len(texts)})
+				e.o.Progress(Progress{Stage: "embed", Done: min(done+p.Done, chunks.n-1), Total: chunks.n})
 				if p.Done == p.Total {
 					done += p.Total
 				}
 			}
 		})
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	} else if err := embed.Prepare(ctx, embedder); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	source := embedder
 	if given.Embed.NoCache {
@@ -127,15 +151,14 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 	if !given.Embed.NoCache && s.Embed.Kind != "precomputed" {
 		cache, err := embed.NewCache(embedder, e.cachePath(), embed.CacheOptions{FS: e.fsys, Log: e.o.Log})
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if err := sameAsCached(ctx, cache); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		source = cache
 	}
-	embedding = true
-	rows, err := known.embedNew(embedder.Fingerprint(), texts, func(texts []string, at []int) ([][]float32, error) {
+	return &vectorSource{embedder, known, func(ctx context.Context, texts []string, at []int) ([][]float32, error) {
 		// Chunks without text of their own have no vector; servers refuse empty texts.
 		var ask []string
 		var place []int
@@ -145,7 +168,9 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 			}
 		}
 		rows := make([][]float32, len(texts))
+		embedding, done = true, at[0]
 		got, err := source.Embed(ctx, ask, index.KindDocument)
+		embedding = false
 		if err == nil && len(got) != len(ask) {
 			err = errors.New("the embedder returned another number of vectors than it was given texts")
 		}
@@ -157,9 +182,7 @@ func (e *Engine) embedAll(ctx context.Context, dir string, texts []string, fit [
 			rows[place[i]] = got[i]
 		}
 		return rows, err
-	})
-	embedding = false
-	return embedder, rows, err
+	}}, nil
 }
 
 // sameAsCached makes sure that a model still gives the vectors that the cache holds of it, lest a
@@ -240,25 +263,25 @@ func (e *Engine) prepared(ctx context.Context, s Settings, longest int, progress
 	return embedder, nil
 }
 
-// longest returns the estimated tokens of the longest of texts with the prefix before it.
-func longest(texts []string, prefix string) int {
+// longest returns the estimated tokens of the longest text with the prefix before it.
+func longest(chunks texts, prefix string) int {
 	n := 0
-	for _, text := range texts {
-		n = max(n, openai.EstimateTokens(prefix+text))
+	for i := range chunks.n {
+		n = max(n, openai.EstimateTokens(prefix+chunks.at(i)))
 	}
 	return n
 }
 
 // overlong warns of texts that are longer than the embedder reads. It counts them whether or not
 // their vectors come from the cache, since builds do not depend on that.
-func overlong(embedder index.Embedder, texts []string, kind string) []string {
+func overlong(embedder index.Embedder, chunks texts, kind string) []string {
 	e, ok := embedder.(*embed.OpenAI)
 	if !ok {
 		return nil
 	}
 	n := 0
-	for _, text := range texts {
-		if strings.TrimSpace(text) != "" && e.TooLong(text, index.KindDocument) {
+	for i := range chunks.n {
+		if text := chunks.at(i); strings.TrimSpace(text) != "" && e.TooLong(text, index.KindDocument) {
 			n++
 		}
 	}
@@ -270,7 +293,7 @@ func overlong(embedder index.Embedder, texts []string, kind string) []string {
 		done = "cut: what stands beyond can be found by words only"
 	}
 	return []string{fmt.Sprintf("%d of %d chunks are longer than the %d estimated tokens that the embedding model reads and were %s: use smaller chunks",
-		n, len(texts), openai.InputLimit(e.Fingerprint()), done)}
+		n, chunks.n, openai.InputLimit(e.Fingerprint()), done)}
 }
 
 // fitBuiltin returns the built-in model of a build: one fitted on texts or, with refit on drift, the

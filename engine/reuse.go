@@ -301,16 +301,16 @@ func (k *keptRows) row(fp index.Fingerprint, i int) (row []float32, ok bool) {
 	return k.from.vectors.Row(uint32(k.at[i])), true
 }
 
-// embedNew returns the vector of each text, asking embed only for those that k does not know; at
-// maps the places of its texts to those in texts.
-func (k *keptRows) embedNew(fp index.Fingerprint, texts []string, embed func(texts []string, at []int) ([][]float32, error)) ([][]float32, error) {
+// embedNew returns the vector of each of texts, which are those of the chunks from first on, asking
+// embed only for those that k does not know; at maps the places of its texts to chunks.
+func (k *keptRows) embedNew(fp index.Fingerprint, first int, texts []string, embed func(texts []string, at []int) ([][]float32, error)) ([][]float32, error) {
 	rows := make([][]float32, len(texts))
 	var ask []string
 	var at []int
 	for i, text := range texts {
 		var ok bool
-		if rows[i], ok = k.row(fp, i); !ok {
-			ask, at = append(ask, text), append(at, i)
+		if rows[i], ok = k.row(fp, first+i); !ok {
+			ask, at = append(ask, text), append(at, first+i)
 		}
 	}
 	if len(ask) == 0 {
@@ -318,7 +318,7 @@ func (k *keptRows) embedNew(fp index.Fingerprint, texts []string, embed func(tex
 	}
 	got, err := embed(ask, at)
 	for i := range min(len(got), len(at)) {
-		rows[at[i]] = got[i]
+		rows[at[i]-first] = got[i]
 	}
 	return rows, err
 }
