@@ -147,6 +147,12 @@ func (m *markdown) parse() {
 	m.context = parser.NewContext()
 	root := m.blocks.Parse(text.NewReader(m.src), parser.WithContext(m.context))
 	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		if lead := beforeTable(n); lead != nil {
+			m.start(lead, Paragraph)
+			m.walk(n, Paragraph, 0)
+			n = lead
+			continue
+		}
 		m.walk(n, Paragraph, 0)
 	}
 	d := m.doc
@@ -168,6 +174,20 @@ func (m *markdown) parse() {
 		d.Blocks = append(d.Blocks, b)
 	}
 	place(d)
+}
+
+// beforeTable returns the heading behind table n that goldmark makes of the lines before it, nil if
+// there is none. It does so where a row of nothing but dashes or equals signs follows the delimiter
+// row of a table that ends a paragraph: the row is the table's, and the lines are a paragraph.
+func beforeTable(n ast.Node) *ast.Heading {
+	if n.Kind() != extast.KindTable || n.FirstChild() == nil {
+		return nil
+	}
+	h, ok := n.NextSibling().(*ast.Heading)
+	if !ok || h.Lines().Len() == 0 || h.Lines().At(0).Start >= n.FirstChild().Pos() {
+		return nil
+	}
+	return h
 }
 
 // trimBlankEnd returns end without the white space before it, not below start.

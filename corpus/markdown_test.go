@@ -149,7 +149,7 @@ func goldmarkHeadings(src string) []string {
 	var got []string
 	root := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough)).Parser().Parse(text.NewReader([]byte(src)))
 	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
-		if h, ok := n.(*ast.Heading); ok {
+		if h, ok := n.(*ast.Heading); ok && (n.PreviousSibling() == nil || beforeTable(n.PreviousSibling()) == nil) {
 			var b strings.Builder
 			inlineText(&b, h, []byte(src))
 			title := foldSpace(b.String())
@@ -267,6 +267,7 @@ func FuzzMarkdown(f *testing.F) {
 	f.Add("---\ntitle: x\nacl: [a, b]\n---\n# A\n")
 	f.Add("+++\ntitle = 'x'\n+++\n# A\n")
 	f.Add("~~A~~\u0311\n===\n")
+	f.Add("0\n0\n -|\n -")
 	f.Fuzz(func(t *testing.T, src string) {
 		c, err := FS("fuzz", files("a.md", src), Options{Invalid: InvalidReplace}).Load(t.Context())
 		if err != nil {
@@ -278,6 +279,23 @@ func FuzzMarkdown(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A row of dashes below the delimiter row is the table's; it makes no heading of what is above.
+func TestDashesInTable(t *testing.T) {
+	for _, src := range []string{"0\n0\n -|\n -", "a\nb\nc\n-|\n-\nx", "a\nb\n|-|\n===\n\n# H\n"} {
+		c, err := FS("gen", files("a.md", src), Options{}).Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &c.Documents[0]
+		if err := checkDocument(d); err != nil {
+			t.Errorf("%q: %v", src, err)
+		}
+		if d.Blocks[0].Kind != Paragraph || d.Blocks[1].Kind != Table {
+			t.Errorf("%q: blocks %+v, want a paragraph and a table", src, d.Blocks)
+		}
+	}
 }
 
 // A few kilobytes must not become millions of cells.
