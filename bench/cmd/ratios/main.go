@@ -171,7 +171,8 @@ type contender struct {
 }
 
 // interleave asks every contender every query in turn, so that whatever else the machine does
-// falls on all of them.
+// falls on all of them. The garbage of the one before is collected first, so that each pays for its
+// own alone.
 func interleave(s settings, cs []*contender) error {
 	for _, c := range cs { // warm
 		if c.timed == nil {
@@ -190,6 +191,7 @@ func interleave(s settings, cs []*contender) error {
 	for range s.rounds {
 		for i := range s.queries {
 			for _, c := range cs {
+				runtime.GC()
 				for range max(c.repeat, 1) {
 					took, err := c.timed(i)
 					c.times = append(c.times, took)
