@@ -110,6 +110,8 @@ type job struct {
 	limit  float64 // a score that k admitted rows reach
 	lanes  []lane  // one per worker
 
+	guessed []uint32 // the rows with the best estimates
+
 	z      []float64
 	values []int8
 	unit   []float32
@@ -514,10 +516,13 @@ func (x *Index) scoreGuesses(j *job) {
 			all.add(c)
 		}
 	}
+	list := j.guessed[:0]
 	for _, c := range all.h {
-		j.best.add(index.Candidate{Ord: c.Ord, Score: float64(dot(j.query, x.row(c.Ord)))})
+		list = append(list, c.Ord)
 		j.open[c.Ord/64] &^= 1 << (c.Ord % 64)
 	}
+	j.guessed = list
+	x.scoreAll(list, j.query, &j.best)
 	if j.best.full() {
 		j.limit = j.best.floor()
 	}
@@ -584,7 +589,7 @@ func (x *Index) score(w *worker, list []uint32, j *job, l *lane) {
 		limit := x.limit(j, l)
 		if math.IsInf(limit, -1) {
 			// Nothing to go by yet: these become it.
-			x.scoreAll(list[:n], j, l)
+			x.scoreAll(list[:n], j.query, &l.best)
 			list = list[n:]
 			continue
 		}
@@ -595,23 +600,24 @@ func (x *Index) score(w *worker, list []uint32, j *job, l *lane) {
 				kept = append(kept, list[i])
 			}
 		}
-		x.scoreAll(kept, j, l)
+		x.scoreAll(kept, j.query, &l.best)
 		list = list[n:]
 	}
-	x.scoreAll(list, j, l)
+	x.scoreAll(list, j.query, &l.best)
 }
 
-func (x *Index) scoreAll(list []uint32, j *job, l *lane) {
+// scoreAll adds the listed rows to best.
+func (x *Index) scoreAll(list []uint32, query []float32, best *topK) {
 	for len(list) >= 4 {
-		a, b, c, d := dot4(j.query, x.row(list[0]), x.row(list[1]), x.row(list[2]), x.row(list[3]))
-		l.best.add(index.Candidate{Ord: list[0], Score: float64(a)})
-		l.best.add(index.Candidate{Ord: list[1], Score: float64(b)})
-		l.best.add(index.Candidate{Ord: list[2], Score: float64(c)})
-		l.best.add(index.Candidate{Ord: list[3], Score: float64(d)})
+		a, b, c, d := dot4(query, x.row(list[0]), x.row(list[1]), x.row(list[2]), x.row(list[3]))
+		best.add(index.Candidate{Ord: list[0], Score: float64(a)})
+		best.add(index.Candidate{Ord: list[1], Score: float64(b)})
+		best.add(index.Candidate{Ord: list[2], Score: float64(c)})
+		best.add(index.Candidate{Ord: list[3], Score: float64(d)})
 		list = list[4:]
 	}
 	for _, r := range list {
-		l.best.add(index.Candidate{Ord: r, Score: float64(dot(j.query, x.row(r)))})
+		best.add(index.Candidate{Ord: r, Score: float64(dot(query, x.row(r)))})
 	}
 }
 

@@ -13,5 +13,17 @@ func Compare[ID ~string](aScore float64, aID ID, bScore float64, bID ID) int {
 
 // CompareOrdinals is Compare for items numbered in ascending order of their ids.
 func CompareOrdinals(aScore float64, a uint32, bScore float64, b uint32) int {
+	// Inlined, unlike what follows: searches compare many scores, and few are equal.
+	if aScore > bScore {
+		return -1
+	}
+	if aScore < bScore {
+		return 1
+	}
+	return compareTied(aScore, a, bScore, b)
+}
+
+// compareTied compares where neither score is the larger: they are equal, or one is no number.
+func compareTied(aScore float64, a uint32, bScore float64, b uint32) int {
 	return cmp.Or(cmp.Compare(bScore, aScore), cmp.Compare(b, a))
 }
