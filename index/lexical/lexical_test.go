@@ -199,7 +199,7 @@ func TestReference(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		vocabulary := rapid.IntRange(1, 30).Draw(r, "vocabulary")
+		vocabulary := rapid.IntRange(1, 26).Draw(r, "vocabulary")
 		word := rapid.Custom(func(r *rapid.T) string {
 			// Skewed, so that some terms are in nearly every chunk.
 			a, b := rapid.IntRange(0, vocabulary-1).Draw(r, "a"), rapid.IntRange(0, vocabulary-1).Draw(r, "b")
