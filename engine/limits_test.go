@@ -138,7 +138,9 @@ func TestManyChunks(t *testing.T) {
 	if err != nil || n < 1 {
 		t.Skipf("set %s to the number of chunks", limitsChunks)
 	}
-	const perDocument, budget = 100, 12 << 10
+	const perDocument = 100
+	// Bytes: of every chunk, and of those that the model is fitted on.
+	const perChunk, perFitted, mostFitted = 2 << 10, 10 << 10, 250_000
 	docs := make([]corpus.Document, 0, n/perDocument)
 	seed := uint64(1)
 	word := func() string {
@@ -175,7 +177,8 @@ func TestManyChunks(t *testing.T) {
 		t.Fatal(err)
 	}
 	stages["build"] = time.Since(start)
-	if limit := uint64(256<<20) + uint64(budget)*uint64(b.Manifest.Counts.Chunks); peak > limit {
+	chunks := uint64(b.Manifest.Counts.Chunks)
+	if limit := uint64(256<<20) + perChunk*chunks + perFitted*min(chunks, mostFitted); peak > limit {
 		t.Errorf("heap of %d MiB for %d chunks, the budget is %d MiB", peak>>20, b.Manifest.Counts.Chunks, limit>>20)
 	}
 	override(t, e, b.ID)
