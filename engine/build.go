@@ -226,7 +226,7 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 	e.o.Progress(Progress{Stage: "index", Done: len(chunks), Total: len(chunks)})
 
 	if s.Embed.Kind != "none" {
-		if err := e.writeVectors(ctx, tmp, m, texts{len(chunks), indexed}, fitted(docs, chunks, s), stats, s, given, before.rows(chunks)); err != nil {
+		if err := e.writeVectors(ctx, tmp, m, chunkTexts{len(chunks), indexed}, fitted(docs, chunks, s), stats, s, given, before.rows(chunks)); err != nil {
 			return nil, atChunk(err, docs, chunks)
 		}
 	}
@@ -349,17 +349,17 @@ func fitted(docs *corpus.Collection, chunks []chunk.Chunk, s Settings) []bool {
 	return out
 }
 
-// texts are what is embedded for each chunk. They are made when they are asked for, since most of
+// chunkTexts are what is embedded for each chunk. They are made when they are asked for, since most of
 // them exist nowhere as a whole.
-type texts struct {
+type chunkTexts struct {
 	n       int
 	indexed func(i int) lexical.Doc
 }
 
-func (t texts) at(i int) string { return embeddedText(t.indexed(i)) }
+func (t chunkTexts) at(i int) string { return embeddedText(t.indexed(i)) }
 
 // part returns the texts lo to hi, hi excluded.
-func (t texts) part(lo, hi int) []string {
+func (t chunkTexts) part(lo, hi int) []string {
 	out := make([]string, hi-lo)
 	for i := range out {
 		out[i] = t.at(lo + i)
@@ -372,7 +372,7 @@ const embedPart = 8192
 
 // writeVectors embeds every chunk whose vector is not known and stores the vectors and, if it was
 // fitted on the chunks that fit admits, the model.
-func (e *Engine) writeVectors(ctx context.Context, tmp string, m *index.Manifest, chunks texts, fit []bool, stats lexical.Stats, s, given Settings, known *keptRows) (err error) {
+func (e *Engine) writeVectors(ctx context.Context, tmp string, m *index.Manifest, chunks chunkTexts, fit []bool, stats lexical.Stats, s, given Settings, known *keptRows) (err error) {
 	e.o.Progress(Progress{Stage: "embed", Total: chunks.n})
 	source, err := e.embedderOf(ctx, tmp, chunks, fit, stats, s, given, known)
 	if err != nil {

@@ -73,7 +73,7 @@ func evenly(n, most int) []int {
 
 // learned returns the texts that a model is fitted on: of those that fit admits, nil admitting all,
 // no more than most.
-func learned(chunks texts, fit []bool, most int) []string {
+func learned(chunks chunkTexts, fit []bool, most int) []string {
 	var admitted []int
 	for i := range fit {
 		if fit[i] {
@@ -110,7 +110,7 @@ func (v *vectorSource) rows(ctx context.Context, first int, texts []string) ([][
 
 // embedderOf makes what gives the vectors of a build. A model that is fitted on the corpus, or on
 // the texts that fit admits, is saved in the build's folder.
-func (e *Engine) embedderOf(ctx context.Context, dir string, chunks texts, fit []bool, stats lexical.Stats, s, given Settings, known *keptRows) (*vectorSource, error) {
+func (e *Engine) embedderOf(ctx context.Context, dir string, chunks chunkTexts, fit []bool, stats lexical.Stats, s, given Settings, known *keptRows) (*vectorSource, error) {
 	if e.o.Embedder == nil && s.Embed.Kind == "builtin" {
 		analyzer, err := lexical.NewAnalyzer(stats.Settings)
 		if err != nil {
@@ -264,7 +264,7 @@ func (e *Engine) prepared(ctx context.Context, s Settings, longest int, progress
 }
 
 // longest returns the estimated tokens of the longest text with the prefix before it.
-func longest(chunks texts, prefix string) int {
+func longest(chunks chunkTexts, prefix string) int {
 	n := 0
 	for i := range chunks.n {
 		n = max(n, openai.EstimateTokens(prefix+chunks.at(i)))
@@ -274,7 +274,7 @@ func longest(chunks texts, prefix string) int {
 
 // overlong warns of texts that are longer than the embedder reads. It counts them whether or not
 // their vectors come from the cache, since builds do not depend on that.
-func overlong(embedder index.Embedder, chunks texts, kind string) []string {
+func overlong(embedder index.Embedder, chunks chunkTexts, kind string) []string {
 	e, ok := embedder.(*embed.OpenAI)
 	if !ok {
 		return nil

@@ -9,7 +9,7 @@ import (
 )
 
 func TestLearned(t *testing.T) {
-	chunks := texts{7, func(i int) lexical.Doc { return lexical.Doc{Body: string(rune('a' + i))} }}
+	chunks := chunkTexts{7, func(i int) lexical.Doc { return lexical.Doc{Body: string(rune('a' + i))} }}
 	for _, tt := range []struct {
 		fit  []bool
 		most int

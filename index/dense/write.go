@@ -80,7 +80,7 @@ func Write(ctx context.Context, fsys *disk.FS, path string, dim int, rows [][]fl
 }
 
 // Writer writes a file whose rows come in parts, so that they need not be in memory together. It
-// uses some 8 bytes × ctxRows × dimension per core, whatever the number of rows, and a bit per
+// uses some 8 bytes × 4,096 × dimension per core, whatever the number of rows, and a bit per
 // row. It ends with Commit or Discard and is not safe for concurrent use.
 type Writer struct {
 	path    string
