@@ -3,7 +3,6 @@ package embed
 import (
 	"cmp"
 	"context"
-	"maps"
 	"math"
 	"slices"
 )
@@ -181,19 +180,25 @@ func (m *latent) quantise(d svd, p float64) {
 // vector returns the sum of the weighted term vectors of tokens and whether any term is known
 // and not zero.
 func (m *latent) vector(tokens []string) ([]float64, bool) {
-	n := map[int32]int32{}
+	terms := make([]int32, 0, len(tokens))
 	for _, t := range tokens {
 		if i, ok := m.index[t]; ok {
-			n[i]++
+			terms = append(terms, i)
 		}
 	}
+	slices.Sort(terms)
 	sum, known := make([]float64, m.dims), false
-	for _, i := range slices.Sorted(maps.Keys(n)) {
+	for len(terms) > 0 {
+		i, n := terms[0], int32(1)
+		for int(n) < len(terms) && terms[n] == i {
+			n++
+		}
+		terms = terms[n:]
 		if m.scale[i] == 0 {
 			continue
 		}
 		known = true
-		w := float64(logTF(n[i]) * m.weight[i] * m.scale[i])
+		w := float64(logTF(n) * m.weight[i] * m.scale[i])
 		for j, c := range m.rows[int(i)*m.dims : int(i+1)*m.dims] {
 			sum[j] += float64(w * float64(c))
 		}

@@ -62,9 +62,9 @@ func (a *sparse) mul(ctx context.Context, dst, b *dense, workers int) error {
 	})
 }
 
-// axpy adds x·src to dst. The conversion keeps the compiler from fusing the operations, which
+// axpyGo adds x·src to dst. The conversion keeps the compiler from fusing the operations, which
 // some processors would round differently.
-func axpy(dst []float64, x float64, src []float64) {
+func axpyGo(dst []float64, x float64, src []float64) {
 	src = src[:len(dst)]
 	for i := range dst {
 		dst[i] += float64(x * src[i])

@@ -177,6 +177,25 @@ func TestSameBytesOnAnyCoreCount(t *testing.T) {
 	}
 }
 
+// The vector instructions round as Go does, so that a model is the same on every machine.
+func TestAxpy(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for n := range 200 {
+		src, got := make([]float64, n+1), make([]float64, n+1)
+		for i := range src {
+			src[i], got[i] = r.NormFloat64()*math.Pow(10, float64(r.IntN(40)-20)), r.NormFloat64()
+		}
+		want, x := slices.Clone(got), r.NormFloat64()
+		axpyGo(want[:n], x, src[:n])
+		axpy(got[:n], x, src)
+		for i := range want {
+			if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
+				t.Fatalf("%d values, value %d: %v, want %v", n, i, got[i], want[i])
+			}
+		}
+	}
+}
+
 func TestFitIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
