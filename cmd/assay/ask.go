@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/seed792a4543/assay/engine"
+	"github.com/seed792a4543/assay/engine/serve"
 	"github.com/seed792a4543/assay/index"
 )
 
@@ -13,19 +14,6 @@ type askCmd struct {
 	As       []string `help:"Permission labels of the caller." placeholder:"LABEL,..."`
 	Build    string   `help:"Answer from this build in place of the live one." placeholder:"ID"`
 	Context  bool     `help:"Print the passages too."`
-}
-
-type askJSON struct {
-	Schema         string          `json:"schema"`
-	Build          string          `json:"build"`
-	Question       string          `json:"question"`
-	Answer         string          `json:"answer"`
-	Refused        bool            `json:"refused"`
-	Sources        []engine.Source `json:"sources"`
-	Context        []index.Hit     `json:"context"`
-	Model          string          `json:"model"`
-	PromptRevision string          `json:"prompt_revision"`
-	Notes          []string        `json:"notes,omitempty"`
 }
 
 func (c *askCmd) Run(a *app) error {
@@ -41,16 +29,8 @@ func (c *askCmd) Run(a *app) error {
 		return err
 	}
 	if a.cli.JSON {
-		out := askJSON{
-			Schema: "assay.ask/v1", Build: res.Build, Question: res.Question, Answer: res.Answer.Text,
-			Refused: res.Answer.Refused, Sources: res.Sources, Context: []index.Hit{},
-			Model: res.Answer.Model, PromptRevision: res.Answer.PromptRevision, Notes: res.Notes,
-		}
-		for _, p := range res.Passages {
-			h := p.Hit
-			h.Text = p.Text
-			out.Context = append(out.Context, h)
-		}
+		out := serve.NewAnswerBody(res)
+		out.Notes = res.Notes // whoever runs the command may know all of them
 		return a.printJSON(out)
 	}
 	a.printAnswer(res, c.Context)

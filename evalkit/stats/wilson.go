@@ -26,10 +26,3 @@ func Wilson(successes, n int, conf float64) (iv Interval, ok bool) {
 	}
 	return iv, true
 }
-
-// WilsonLower returns the one-sided lower bound of a rate at confidence conf, that is the lower
-// end of the two-sided interval at 2·conf−1; conf must be above one half.
-func WilsonLower(successes, n int, conf float64) (lower float64, ok bool) {
-	iv, ok := Wilson(successes, n, 2*conf-1)
-	return iv.Lo, ok
-}

@@ -40,9 +40,6 @@ var rows = sync.OnceValue(func() map[string]int32 {
 	return m
 })
 
-// Len returns the number of words.
-func Len() int { return len(vectors) / rowSize }
-
 // Add adds the vector of word, which must be in lower case, to dst, which must be Dim long,
 // and reports whether the table holds a vector other than zero for it: unknown words and
 // English stop words add nothing.
