@@ -179,17 +179,17 @@ name: %s
 version: 1
 questions:
   - id: q001
-    question: Replace this with a question that your documents answer
+    question: ` + golden.Placeholder + `a question that your documents answer
     answerable: true
     gold:
       - {doc: %q, section: %q}
   - id: q002
-    question: Replace this with a second question
+    question: ` + golden.Placeholder + `a second question
     answerable: true
     gold:
       - {doc: %q, section: %q}
   - id: q003
-    question: Replace this with a question that your documents do not answer
+    question: ` + golden.Placeholder + `a question that your documents do not answer
     answerable: false
 `
 

@@ -221,6 +221,9 @@ func (c *buildsGCCmd) Run(a *app) error {
 type checkCmd struct{}
 
 func (c *checkCmd) Run(a *app) error {
+	if err := a.storeExists(); err != nil {
+		return err
+	}
 	s, _, err := a.settings()
 	if err != nil {
 		return err

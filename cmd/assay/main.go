@@ -185,10 +185,18 @@ func (a *app) options(s engine.Settings) engine.Options {
 	return o
 }
 
+// storeExists returns a usage error if there is no store yet.
+func (a *app) storeExists() error {
+	if _, err := os.Stat(a.cli.Store); errors.Is(err, fs.ErrNotExist) {
+		return usageError("there is no store %s: make one with `%s`", a.cli.Store, a.command("build"))
+	}
+	return nil
+}
+
 // existing opens a store that must be there, without its live build.
 func (a *app) existing() (*engine.Engine, error) {
-	if _, err := os.Stat(a.cli.Store); err != nil {
-		return nil, usageError("there is no store %s: make one with `%s`", a.cli.Store, a.command("build"))
+	if err := a.storeExists(); err != nil {
+		return nil, err
 	}
 	s, _, err := a.settings()
 	if err != nil {

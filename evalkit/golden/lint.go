@@ -45,11 +45,15 @@ const (
 	CodeRepeatedGold     = "repeated-gold"
 	CodeDisagreement     = "label-disagreement"
 	CodeDraft            = "draft"
+	CodePlaceholder      = "placeholder"
 	CodeFrozenChanged    = "changed-since-freeze"
 	CodeFrozenSection    = "section-edited-since-freeze"
 	CodeFrozenMoved      = "section-moved-since-freeze"
 	CodeEmpty            = "nothing-to-score"
 )
+
+// Placeholder begins the questions of a template that nobody has filled in yet.
+const Placeholder = "Replace this with "
 
 // Finding is one thing that lint has to say.
 type Finding struct {
@@ -203,6 +207,9 @@ func (l *linter) questions() {
 			l.add(Warning, CodeDraft, q, q.Line, "is a draft and is not scored: set state: accepted once a person has checked it")
 		default:
 			scored++
+		}
+		if strings.HasPrefix(q.Question, Placeholder) {
+			l.add(Warning, CodePlaceholder, q, q.Line, "is still the text of the template: write a question that your users ask")
 		}
 		if v, ok := l.question(q); ok {
 			sum += v
