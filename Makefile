@@ -4,7 +4,7 @@ FUZZTIME ?= 10s
 # What runs concurrently, under the race detector: whole packages, and of the large ones the tests
 # with more than one goroutine or process.
 RACE     := ./engine/serve/... ./engine/mcp ./engine/answer ./index/embed/... ./internal/... ./evalkit ./evalkit/endpoint/... ./corpus
-RACE_RUN := Swap|TwoProcesses|TwoWriters|SecondWriter|ReaderKeeps|Evaluated|Promote|SweepShares|Hidden|Conformance|Cancel|Close|Allocations|External
+RACE_RUN := SideBySide|Swap|TwoProcesses|TwoWriters|SecondWriter|ReaderKeeps|Evaluated|Promote|SweepShares|Hidden|Conformance|Cancel|Close|Allocations|External
 TOOL     := $(GO) tool -modfile=tools/go.mod
 
 .PHONY: check fmt vet tidy test modules race fuzz demo cross reproducible cluster failover bench

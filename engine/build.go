@@ -214,22 +214,40 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 			}
 		}
 	}
-	lexPath := filepath.Join(tmp, lexicalDir)
-	stats, err := lexical.BuildWith(ctx, e.fsys, lexPath, all, s.Lexical, lexical.BuildOptions{Segments: segments})
+	words := func(ctx context.Context) (lexical.Stats, error) {
+		stats, err := lexical.BuildWith(ctx, e.fsys, filepath.Join(tmp, lexicalDir), all, s.Lexical, lexical.BuildOptions{Segments: segments})
+		if err != nil {
+			return stats, fmt.Errorf("lexical index: %w", err)
+		}
+		e.o.Progress(Progress{Stage: "index", Done: len(chunks), Total: len(chunks)})
+		return stats, nil
+	}
+	made := &index.Manifest{} // what the vectors add to m
+	vectors := func(ctx context.Context, stats lexical.Stats) error {
+		err := e.writeVectors(ctx, tmp, made, chunkTexts{len(chunks), indexed}, fitted(docs, chunks, s), stats, s, given, before.rows(chunks))
+		return atChunk(err, docs, chunks)
+	}
+	var stats lexical.Stats
+	var err error
+	switch {
+	case s.Embed.Kind == "none":
+		stats, err = words(ctx)
+	case e.o.Embedder == nil && s.Embed.Kind == "builtin":
+		// Its terms are those of the analyser that the words turn out to need.
+		if stats, err = words(ctx); err == nil {
+			err = vectors(ctx, stats)
+		}
+	default:
+		stats, err = sideBySide(ctx, words, func(ctx context.Context) error { return vectors(ctx, lexical.Stats{}) })
+	}
 	if err != nil {
-		return nil, fmt.Errorf("lexical index: %w", err)
+		return nil, err
 	}
 	if m.Lexical, err = json.Marshal(stats); err != nil {
 		return nil, err
 	}
-	m.Warnings = append(m.Warnings, stats.Warnings...)
-	e.o.Progress(Progress{Stage: "index", Done: len(chunks), Total: len(chunks)})
-
-	if s.Embed.Kind != "none" {
-		if err := e.writeVectors(ctx, tmp, m, chunkTexts{len(chunks), indexed}, fitted(docs, chunks, s), stats, s, given, before.rows(chunks)); err != nil {
-			return nil, atChunk(err, docs, chunks)
-		}
-	}
+	m.Embedder, m.Counts.Vectors, m.Counts.WithoutVector = made.Embedder, made.Counts.Vectors, made.Counts.WithoutVector
+	m.Warnings = append(append(m.Warnings, stats.Warnings...), made.Warnings...)
 	if m.ID, err = buildID(m.Corpus.Digest, m.Settings, m.Embedder); err != nil {
 		return nil, err
 	}
@@ -267,6 +285,30 @@ func (e *Engine) writeInto(ctx context.Context, tmp string, m *index.Manifest, d
 	}
 	e.o.Progress(Progress{Stage: "write", Done: 1, Total: 1})
 	return &Build{ID: m.ID, Manifest: m}, nil
+}
+
+// sideBySide indexes words while vectors are made, which may mean waiting for a server. The first
+// that fails ends the other; its error is returned.
+func sideBySide(ctx context.Context, words func(context.Context) (lexical.Stats, error), vectors func(context.Context) error) (lexical.Stats, error) {
+	both, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	failed := make(chan error, 1)
+	go func() {
+		err := vectors(both)
+		if err != nil {
+			cancel(err)
+		}
+		failed <- err
+	}()
+	stats, err := words(both)
+	if err != nil {
+		cancel(err)
+	}
+	other := <-failed
+	if err == nil && other == nil {
+		return stats, nil
+	}
+	return stats, context.Cause(both)
 }
 
 // existing returns build id if the store holds it whole, and makes it the newest, which is what
