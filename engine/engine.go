@@ -174,6 +174,9 @@ func (e *Engine) refresh() error {
 			if again, perr := e.pointer(liveName); perr == nil && again != id && try < 10 {
 				continue
 			}
+			if errors.Is(err, ErrNoBuild) {
+				return e.errLost(id)
+			}
 			return fmt.Errorf("live build %s: %w", id, err)
 		}
 		old := e.live
@@ -373,7 +376,7 @@ func (e *Engine) Builds() ([]BuildInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	live, err := e.pointer(liveName)
+	live, _, err := e.standing()
 	if err != nil {
 		return nil, err
 	}

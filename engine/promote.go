@@ -58,8 +58,8 @@ func (e *Engine) promote(ctx context.Context, build string, v *verdict.Verdict, 
 	if err != nil {
 		return false, err
 	}
-	live, err := e.pointer(liveName)
-	if err != nil && !(o.Override && errors.Is(err, index.ErrCorrupt)) {
+	live, _, err := e.standing()
+	if err != nil {
 		return false, err
 	}
 	if live == id {
@@ -275,9 +275,9 @@ func (e *Engine) gc(ctx context.Context, keep int, dryRun bool) (removed []strin
 	if err != nil {
 		return nil, nil, err
 	}
-	live, err := e.pointer(liveName)
-	if err != nil {
-		return nil, nil, err
+	live, lost, err := e.standing()
+	if err = cmp.Or(err, lost); err != nil {
+		return nil, nil, err // nothing is removed while it is not known what must stay
 	}
 	reference, err := e.pointer(referenceName)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed792a4543/assay/index"
+	"github.com/seed792a4543/assay/index/embed"
 )
 
 // The self-test answers whether the gate would notice if something were wrong with a build.
@@ -37,7 +38,7 @@ func (r *reader) injections(seed uint64) (views map[string]*view, cannot map[str
 	} else {
 		views[FaultDropped] = r.withDropped(rng, max(n/10, 1))
 	}
-	if r.vectors == nil {
+	if r.vectors == nil || r.vectors.Present() == 0 {
 		cannot[FaultShuffled] = "the build has no vectors"
 		cannot[FaultForeign] = "the build has no vectors"
 	} else {
@@ -100,10 +101,15 @@ func permuted(list []index.Candidate, perm []uint32) []index.Candidate {
 	return list
 }
 
+// permutation moves every ordinal: it is one cycle (Sattolo 1986).
 func (r *reader) permutation(rng *rand.Rand) []uint32 {
 	perm := make([]uint32, r.nchunks)
-	for i, p := range rng.Perm(r.nchunks) {
-		perm[i] = uint32(p)
+	for i := range perm {
+		perm[i] = uint32(i)
+	}
+	for i := len(perm) - 1; i > 0; i-- {
+		j := rng.IntN(i)
+		perm[i], perm[j] = perm[j], perm[i]
 	}
 	return perm
 }
@@ -219,10 +225,19 @@ func (r *reader) withStaleLexical(rng *rand.Rand) *view {
 // integrity checks what a sound build must satisfy and returns what it does not.
 func (v *view) integrity(ctx context.Context, seed uint64) ([]string, error) {
 	var out []string
-	for _, check := range []func(context.Context, []uint32) (string, error){
-		v.checkCoverage, v.checkIdentity, v.checkRows, v.checkVectorSearch, v.checkTextSearch, v.checkPermissions, v.checkExternal,
+	sample := v.sample(seed, nil)
+	embedded := sample
+	if v.r.vectors != nil && v.r.vectors.Present() < v.chunks/2 {
+		embedded = v.sample(seed, func(ord uint32) bool { return v.r.vectors.Row(ord) != nil })
+	}
+	for _, c := range []struct {
+		check  func(context.Context, []uint32) (string, error)
+		sample []uint32
+	}{
+		{v.checkCoverage, sample}, {v.checkIdentity, sample}, {v.checkRows, embedded}, {v.checkVectorSearch, embedded},
+		{v.checkTextSearch, sample}, {v.checkPermissions, sample}, {v.checkExternal, sample},
 	} {
-		msg, err := check(ctx, v.sample(seed))
+		msg, err := c.check(ctx, c.sample)
 		if err != nil {
 			return nil, err
 		}
@@ -233,14 +248,17 @@ func (v *view) integrity(ctx context.Context, seed uint64) ([]string, error) {
 	return out, nil
 }
 
-// sample picks chunks evenly over the build, the same for the same seed.
-func (v *view) sample(seed uint64) []uint32 {
-	n := min(integrityTests, v.chunks)
+// sample picks chunks evenly over those of the build that among admits, nil admitting all, the same
+// for the same seed.
+func (v *view) sample(seed uint64, among func(ord uint32) bool) []uint32 {
 	rng := rand.New(rand.NewPCG(seed, 0x5a3b1e))
-	perm := rng.Perm(v.chunks)[:n]
-	out := make([]uint32, n)
-	for i, p := range perm {
-		out[i] = uint32(p)
+	var out []uint32
+	for _, p := range rng.Perm(v.chunks) {
+		if ord := uint32(p); among == nil || among(ord) {
+			if out = append(out, ord); len(out) == integrityTests {
+				break
+			}
+		}
 	}
 	slices.Sort(out)
 	return out
@@ -322,10 +340,21 @@ func (v *view) checkRows(ctx context.Context, sample []uint32) (string, error) {
 // selfShare is the share of sampled chunks that must find themselves.
 const selfShare = 0.9
 
-// checkVectorSearch: the vector of a chunk's own text finds it.
+// tied is the difference up to which two cosines count as equal: chunks that differ only in words
+// the model does not know have one vector.
+const tied = 1e-5
+
+// checkVectorSearch: the vector of a chunk's own text finds it, among the best and those level with
+// them.
 func (v *view) checkVectorSearch(ctx context.Context, sample []uint32) (string, error) {
 	if v.vector == nil {
 		return "", nil
+	}
+	// Models that embed queries otherwise than documents may rank another chunk higher.
+	_, exact := v.r.embedder.(*embed.Builtin)
+	better := min(2, v.chunks/8)
+	if exact {
+		better = 0
 	}
 	found, tried := 0, 0
 	for _, ord := range sample {
@@ -341,46 +370,71 @@ func (v *view) checkVectorSearch(ctx context.Context, sample []uint32) (string, 
 			return "", err
 		}
 		tried++
-		if v.finds(list, ord) {
+		own := cosine(row, v.row(ord))
+		if exact && own < 0.99 || len(list) == 0 || own < list[min(better, len(list)-1)].Score-tied {
+			continue
+		}
+		// One that is level with the last of the list may have been cut off.
+		if own <= list[len(list)-1].Score+tied || slices.ContainsFunc(list, func(c index.Candidate) bool { return c.Ord == ord }) {
 			found++
 		}
 	}
-	return selfResult("vector", found, tried), nil
+	return selfResult(found, tried, "their own text in the vector index"), nil
 }
 
-// checkTextSearch: the words of a chunk find it.
+// textMost is the most hits that are looked at for a word; one that has more tells nothing.
+const textMost = 1000
+
+// checkTextSearch: the rarest word of a chunk finds it.
 func (v *view) checkTextSearch(ctx context.Context, sample []uint32) (string, error) {
 	found, tried := 0, 0
 	for _, ord := range sample {
-		text := clip(v.r.chunkText(ord), 2000)
-		if v.r.chunkIsBare(ord) || len(v.r.lexical.Terms(text)) == 0 {
+		word := v.r.rarest(v.r.chunkText(ord))
+		if v.r.chunkIsBare(ord) || word == "" {
 			continue
 		}
-		list, err := v.text(ctx, text, min(10, v.chunks), nil)
+		list, err := v.text(ctx, word, min(textMost, v.chunks), nil)
 		if err != nil {
 			return "", err
 		}
 		tried++
-		if v.finds(list, ord) {
+		if len(list) == textMost || slices.ContainsFunc(list, func(c index.Candidate) bool { return c.Ord == ord }) {
 			found++
 		}
 	}
-	return selfResult("lexical", found, tried), nil
+	return selfResult(found, tried, "the rarest of their words in the lexical index"), nil
 }
 
-func selfResult(leg string, found, tried int) string {
+// rarest returns the word of text, as it stands there, that the fewest chunks hold; "" if it has
+// none that is indexed.
+func (r *reader) rarest(text string) string {
+	held := map[string]bool{}
+	for _, term := range r.lexical.Terms(text) {
+		held[term] = true
+	}
+	word, most := "", 0.0
+	for f := range strings.FieldsSeq(text) {
+		runes := []rune(f)
+		for part := range slices.Chunk(runes, rarestRunes) {
+			for _, term := range r.lexical.Terms(string(part)) {
+				// A part of a word may be a term that this text does not hold.
+				if idf := r.lexical.IDF(term); held[term] && idf > most {
+					word, most = string(part), idf
+				}
+			}
+		}
+	}
+	return word
+}
+
+// rarestRunes is where rarest cuts what stands without a space, as sentences do in Chinese.
+const rarestRunes = 40
+
+func selfResult(found, tried int, by string) string {
 	if float64(found) >= selfShare*float64(tried) {
 		return ""
 	}
-	return fmt.Sprintf("only %d of %d sampled chunks are found by their own text in the %s index", found, tried, leg)
-}
-
-// finds reports whether the list holds the chunk, or in its place one of the same text.
-func (v *view) finds(list []index.Candidate, ord uint32) bool {
-	text := v.r.chunkText(ord)
-	return slices.ContainsFunc(list[:min(3, len(list))], func(c index.Candidate) bool {
-		return c.Ord == ord || v.r.chunkText(c.Ord) == text
-	})
+	return fmt.Sprintf("only %d of %d sampled chunks are found by %s", found, tried, by)
 }
 
 // checkPermissions: a caller without labels finds no document that carries some.

@@ -152,9 +152,32 @@ func (s *store) pointer(name string) (string, error) {
 	id := strings.TrimSuffix(string(data), "\n")
 	if !buildIDPattern.MatchString(id) {
 		return "", &index.CorruptError{File: s.path(name), Reason: fmt.Sprintf("%q is no build id", clip(id, 40)),
-			Repair: "promote a build again, or write its id into the file"}
+			Repair: repairLive}
 	}
 	return id, nil
+}
+
+const repairLive = "make a build live with `assay up` or `assay builds rollback --to ID`"
+
+// standing returns the live build; "" if there is none. lost says why the one that LIVE names, if
+// it can be read at all, cannot stand in for it: a new build is then judged as the first.
+func (s *store) standing() (id string, lost, err error) {
+	id, err = s.pointer(liveName)
+	if errors.Is(err, index.ErrCorrupt) {
+		return "", err, nil
+	}
+	if err != nil || id == "" {
+		return "", nil, err
+	}
+	if _, err := os.Stat(s.buildDir(id)); index.IsMissing(err) {
+		return "", s.errLost(id), nil
+	}
+	return id, nil, nil
+}
+
+// errLost says that LIVE names a build that is gone.
+func (s *store) errLost(id string) error {
+	return &index.CorruptError{File: s.path(liveName), Reason: fmt.Sprintf("it names build %s, which the store does not hold", id), Repair: repairLive}
 }
 
 func (s *store) setPointer(name, id string) error {

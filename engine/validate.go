@@ -144,9 +144,12 @@ func (e *Engine) openCompared(id string, policy *verdict.Policy) (*compared, err
 		}
 		return nil
 	}
-	live, err := e.pointer(liveName)
+	live, lost, err := e.standing()
 	if err != nil {
 		return nil, err
+	}
+	if lost != nil {
+		e.o.Log.Warn("the build is compared with no live one", "error", lost.Error())
 	}
 	reference, err := e.pointer(referenceName)
 	if err != nil {
