@@ -616,3 +616,31 @@ func TestPosition(t *testing.T) {
 		t.Errorf("PM-03: hidden: %v; missing: %v; want the same refusal", hidden, missing)
 	}
 }
+
+// Whoever may read one file of a build may read all of them.
+func TestModesOfFiles(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, dir)
+	b, err := e.Build(t.Context(), shopSource(), engine.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(dir, "builds", b.ID)
+	want, err := os.Stat(filepath.Join(root, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode() != want.Mode() {
+			t.Errorf("%s has mode %v, the manifest %v", path, info.Mode(), want.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/seed792a4543/assay/internal/disk"
@@ -34,6 +35,14 @@ func settle(fsys *disk.FS, path string) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := f.Stat()
 	if err != nil {
+		return err
+	}
+	// The segment library makes files for their owner alone. Whoever may read the folder may read it.
+	folder, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	if err := f.Chmod(folder.Mode().Perm() &^ 0o111); err != nil {
 		return err
 	}
 	size := info.Size()
