@@ -644,3 +644,20 @@ func TestReuseKey(t *testing.T) {
 		t.Error("the default readers, named, give another key")
 	}
 }
+
+// ID-05: what assay writes about the documents is none of them.
+func TestReportsAreNoDocuments(t *testing.T) {
+	c, err := FS("docs", files("a.md", "# A\ntext\n", "summary.md", "### pass\n\nq1\n\n<!-- "+ReportMark+" -->\n",
+		"v.txt", "accept\n\n["+ReportMark+"]\n", "r.html", "<!doctype html><meta name=\"generator\" content=\""+ReportMark+"\"><p>q1"), Options{}).Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Documents) != 1 || c.Documents[0].ID != "a.md" || len(c.Skipped) != 3 {
+		t.Errorf("%d documents, skipped %v", len(c.Documents), c.Skipped)
+	}
+	for _, s := range c.Skipped {
+		if s.Reason != "a report that assay wrote" {
+			t.Errorf("%s: %s", s.Path, s.Reason)
+		}
+	}
+}

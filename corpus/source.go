@@ -529,6 +529,9 @@ func (s *fsSource) read(ctx context.Context, o Options, e *entry) ([]Document, [
 }
 
 func readBytes(ctx context.Context, o Options, e *entry, raw []byte) ([]Document, []error, error) {
+	if isReport(raw) {
+		return nil, nil, &skipError{"a report that assay wrote"}
+	}
 	sum := sha256.Sum256(raw)
 	version := hex.EncodeToString(sum[:])
 	if o.reuse != nil {

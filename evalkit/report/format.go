@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/seed792a4543/assay/corpus"
 )
 
 // Formats returns the names that Write takes.
@@ -13,13 +15,21 @@ func Formats() []string { return []string{"text", "markdown", "junit", "sarif"} 
 func Write(w io.Writer, format string, d Data) error {
 	switch format {
 	case "text":
-		return Text(w, d)
+		return marked(w, Text(w, d), "[%s]")
 	case "markdown":
-		return Markdown(w, d)
+		return marked(w, Markdown(w, d), "<!-- %s -->")
 	case "junit":
 		return JUnit(w, d)
 	case "sarif":
 		return SARIF(w, d)
 	}
 	return fmt.Errorf("report format %q is not known: use %s", format, strings.Join(Formats(), ", "))
+}
+
+// marked writes the mark of a report behind it unless err says that it is not whole.
+func marked(w io.Writer, err error, form string) error {
+	if err == nil {
+		_, err = fmt.Fprintf(w, "\n"+form+"\n", corpus.ReportMark)
+	}
+	return err
 }
