@@ -23,6 +23,11 @@ type reportCmd struct {
 }
 
 func (c *reportCmd) Run(a *app) error {
+	if c.Out != "-" {
+		if err := writable(c.Out); err != nil {
+			return usageError("-o %s: %v", c.Out, err)
+		}
+	}
 	s, _, err := a.settings()
 	if err != nil {
 		return err
