@@ -344,6 +344,12 @@ func (c *exportCmd) Run(a *app) error {
 		}
 	}
 	hidden := c.dropHidden(docs)
+	withheld := 0
+	if c.Format == "ragas" && len(hidden) > 0 {
+		n := len(set.Questions)
+		set = withoutHidden(set, run, hidden)
+		withheld = n - len(set.Questions)
+	}
 	if run != nil && (c.Format == "trec" || c.Format == "ranx") {
 		set = asked(set, run)
 	}
@@ -354,8 +360,11 @@ func (c *exportCmd) Run(a *app) error {
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(c.Out))
 	}
-	if hidden > 0 {
-		lost = append(lost, fmt.Sprintf("%d documents that carry an acl (--all-labels writes them)", hidden))
+	if len(hidden) > 0 {
+		lost = append(lost, fmt.Sprintf("%d documents that carry an acl (--all-labels writes them)", len(hidden)))
+	}
+	if withheld > 0 {
+		lost = append(lost, fmt.Sprintf("%d questions whose gold or passages stand in them", withheld))
 	}
 	for _, l := range lost {
 		a.warnf("lost: %s\n", shown(l))
@@ -367,14 +376,38 @@ func (c *exportCmd) Run(a *app) error {
 	return nil
 }
 
-// dropHidden leaves out the documents that carry an acl, unless asked for, and counts them.
-func (c *exportCmd) dropHidden(docs *corpus.Collection) int {
+// dropHidden leaves out the documents that carry an acl, unless asked for, and returns their ids.
+func (c *exportCmd) dropHidden(docs *corpus.Collection) map[corpus.DocumentID]bool {
 	if docs == nil || c.AllLabels {
-		return 0
+		return nil
 	}
-	n := len(docs.Documents)
-	docs.Documents = slices.DeleteFunc(docs.Documents, func(d corpus.Document) bool { return len(d.ACL) > 0 })
-	return n - len(docs.Documents)
+	hidden := map[corpus.DocumentID]bool{}
+	docs.Documents = slices.DeleteFunc(docs.Documents, func(d corpus.Document) bool {
+		if len(d.ACL) > 0 {
+			hidden[d.ID] = true
+		}
+		return len(d.ACL) > 0
+	})
+	return hidden
+}
+
+// withoutHidden is the set without the questions whose gold or passages stand in hidden documents: a row
+// of samples would tell their places and what they answer.
+func withoutHidden(set *golden.Set, run *evalkit.Run, hidden map[corpus.DocumentID]bool) *golden.Set {
+	drop := map[string]bool{}
+	for _, q := range set.Questions {
+		for _, g := range q.Gold {
+			drop[q.ID] = drop[q.ID] || slices.ContainsFunc(g, func(m golden.Member) bool { return hidden[m.Doc] })
+		}
+	}
+	if run != nil {
+		for _, r := range run.Results {
+			drop[r.Question] = drop[r.Question] || slices.ContainsFunc(r.Hits, func(h evalkit.Hit) bool { return hidden[h.Doc] })
+		}
+	}
+	out := *set
+	out.Questions = slices.DeleteFunc(slices.Clone(set.Questions), func(q golden.Question) bool { return drop[q.ID] })
+	return &out
 }
 
 // asked is the set with the questions of the run alone, so that scoring the exported pair does
