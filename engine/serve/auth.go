@@ -95,7 +95,7 @@ func parseTokens(name string, data []byte) ([]Token, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if f.Schema != TokensSchema {
-		return nil, fmt.Errorf("%s: schema is %q, this version reads %q", name, f.Schema, TokensSchema)
+		return nil, fmt.Errorf("%s: schema is %q: write `schema: %s` at its top", name, f.Schema, TokensSchema)
 	}
 	seen := map[string]bool{}
 	for i := range f.Tokens {
