@@ -32,8 +32,8 @@ type Hit struct {
 	Start        int               `json:"start"`              // byte offset into the normalised text
 	End          int               `json:"end"`
 	Text         string            `json:"text"`
-	Vector       *Component        `json:"vector,omitempty"`
-	Lexical      *Component        `json:"lexical,omitempty"`
+	Vector       *Component        `json:"vector"` // null: not in that list
+	Lexical      *Component        `json:"lexical"`
 	SupersededBy corpus.DocumentID `json:"superseded_by,omitempty"`
 }
 
