@@ -278,6 +278,34 @@ func TestStdioLines(t *testing.T) {
 				t.Errorf("%s: isError %v", args, failed)
 			}
 		}
+		// What is no message is answered, and the session goes on.
+		for i, bad := range []struct {
+			line string
+			code float64
+			id   any
+		}{
+			{`not json`, -32700, nil}, {`{"jsonrpc":"2.0"`, -32700, nil},
+			{`{}`, -32600, nil}, {`[]`, -32600, nil}, {`null`, -32600, nil}, {`"x"`, -32600, nil}, {`7`, -32600, nil},
+			{`{"jsonrpc":"1.0","id":"a","method":"ping"}`, -32600, "a"},
+			{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, -32600, nil},
+			{`{"jsonrpc":"2.0","id":[1],"method":"ping"}`, -32600, nil},
+			{`{"jsonrpc":"2.0","method":5}`, -32600, nil},
+			{`{"jsonrpc":"2.0","id":40}`, -32600, 40.0},
+			{`{"jsonrpc":"2.0","id":41,"method":"tools/call","params":5}`, -32602, 41.0},
+			{`{"jsonrpc":"2.0","id":42,"method":"tools/call","params":"x"}`, -32602, 42.0},
+			{`[{"jsonrpc":"2.0","id":43,"method":"ping"}]`, -32600, nil},
+		} {
+			send(bad.line)
+			m := receive()
+			e, _ := m["error"].(map[string]any)
+			if e == nil || e["code"] != bad.code || m["id"] != bad.id {
+				t.Errorf("%s: %v, want code %v for id %v", bad.line, m, bad.code, bad.id)
+			}
+			send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, 100+i))
+			if m := receive(); m["id"] != float64(100+i) || m["error"] != nil {
+				t.Errorf("after %s: %v", bad.line, m)
+			}
+		}
 		if err := in.Close(); err != nil {
 			t.Fatal(err)
 		}

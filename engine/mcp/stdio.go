@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -13,7 +14,7 @@ import (
 // drainTime is how long the end of the input waits for the answers that are still owed.
 const drainTime = 30 * time.Second
 
-// pipe stands between standard input and output and the protocol library. A line that is no JSON
+// pipe stands between standard input and output and the protocol library. A line that is no message
 // is answered and passed over, where the library would end the session; and the end of the input
 // is passed on only when every request has been answered, where the library would drop them.
 type pipe struct {
@@ -38,16 +39,66 @@ type header struct {
 	Method string          `json:"method"`
 }
 
-// parseError is JSON-RPC's answer to a line that is no JSON.
-const parseError = `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error: each line must be one JSON-RPC message"}}` + "\n"
+// fault is what is wrong with a message, in the words of JSON-RPC 2.0.
+type fault struct {
+	code    int
+	message string
+	id      json.RawMessage // nil where it is not known
+}
+
+// check returns what is wrong with a line, nil if the library can take it.
+func check(line []byte) *fault {
+	if !json.Valid(line) {
+		return &fault{-32700, "parse error: each line must be one JSON-RPC message", nil}
+	}
+	var m map[string]json.RawMessage
+	if json.Unmarshal(line, &m) != nil || m == nil {
+		return &fault{-32600, "invalid request: each line must be one object", nil}
+	}
+	// kind is the first byte of a value, 0 of a missing one.
+	kind := func(key string) byte {
+		if v := bytes.TrimSpace(m[key]); len(v) > 0 {
+			return v[0]
+		}
+		return 0
+	}
+	var id json.RawMessage
+	switch k := kind("id"); {
+	case k == '"', k == '-', k >= '0' && k <= '9':
+		id = m["id"]
+	case k != 0 && k != 'n':
+		return &fault{-32600, "invalid request: id must be a string or a number", nil}
+	}
+	switch {
+	case string(bytes.TrimSpace(m["jsonrpc"])) != `"2.0"`:
+		return &fault{-32600, `invalid request: jsonrpc must be "2.0"`, id}
+	case kind("method") == 0 && (id == nil || kind("result") == 0 && kind("error") == 0):
+		return &fault{-32600, "invalid request: method is missing", id}
+	case kind("method") != 0 && kind("method") != '"':
+		return &fault{-32600, "invalid request: method must be a string", id}
+	case kind("params") != 0 && kind("params") != '{' && kind("params") != '[':
+		return &fault{-32602, "invalid params: they must be an object", id}
+	}
+	return nil
+}
+
+// line is the answer to f.
+func (f *fault) line() []byte {
+	id := f.id
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	message, _ := json.Marshal(f.message) // a string always encodes
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`+"\n", id, f.code, message)
+}
 
 func (p *pipe) Read(b []byte) (int, error) {
 	for len(p.rest) == 0 {
 		line, err := p.in.ReadBytes('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
-			if !json.Valid(line) {
+			if f := check(line); f != nil {
 				p.mu.Lock()
-				_, werr := io.WriteString(p.out, parseError)
+				_, werr := p.out.Write(f.line())
 				p.mu.Unlock()
 				if werr != nil {
 					return 0, werr
