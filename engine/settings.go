@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 
 	"github.com/seed792a4543/assay/chunk"
 	"github.com/seed792a4543/assay/corpus"
@@ -227,11 +228,18 @@ func ParseSettings(name string, data []byte) (Settings, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return *s, badInput("%s: file is empty: run `assay init` for a commented one", name)
 	}
-	if err := yamlfile.Decode(data, &file); err != nil && !errors.Is(err, io.EOF) {
-		return Settings{}, yamlError(name, err)
-	}
 	if parsed, err := yamlfile.Parse(data); err == nil && len(parsed.Docs) > 1 {
 		return Settings{}, badInput("%s: %d YAML documents in one file: the settings are one, remove the lines ---", name, len(parsed.Docs))
+	} else if err == nil && len(parsed.Docs) == 1 {
+		body := parsed.Docs[0].Body
+		if _, ok := body.(ast.MapNode); ok {
+			if err := checkFields(name, "", body, reflect.TypeFor[Settings]()); err != nil {
+				return Settings{}, err
+			}
+		}
+	}
+	if err := yamlfile.Decode(data, &file); err != nil && !errors.Is(err, io.EOF) {
+		return Settings{}, yamlError(name, err)
 	}
 	if file.Policy != nil {
 		policy, err := verdict.Parse(name, data)
