@@ -163,6 +163,10 @@ func TestPermissions(t *testing.T) {
 		{"PM-04 quoted capitals", "\"ACL\": [board]", "a.md:2"},
 		{"PM-04 alias", "x: &a [board]\nacl: *a", "a.md:2"},
 		{"PM-04 tag", "acl: !!str board", "a.md:2"},
+		{"PM-04 two labels in one", "title: x\nacl: board, staff", "a.md:3"},
+		{"PM-04 comma in a list", "acl: ['board,staff']", "a.md:2"},
+		{"PM-04 nested", "meta: {acl: [board]}", "a.md:2"},
+		{"PM-04 nested block", "title: x\nmeta:\n  other: 1\n  ACL:\n    - board", "a.md:3"},
 		{"PM-07 misspelt", "supercedes: b.md", "a.md:2"},
 		{"title mapping", "title: {a: b}", "a.md:2"},
 	} {
@@ -173,6 +177,22 @@ func TestPermissions(t *testing.T) {
 			}
 		})
 	}
+	t.Run("PM-04 JSON", func(t *testing.T) {
+		for text, place := range map[string]string{
+			"{\"title\":\"x\",\"acl\": [\"board\"]}\n\nmerger\n":    "a.md:1",
+			"{\n  \"title\": \"x\",\n  \"ACL\" : \"board\"\n}\nx\n": "a.md:3",
+		} {
+			if got := fileErrors(loadErr(t, Options{}, "a.md", text)); len(got) != 1 || got[0] != place {
+				t.Errorf("%q: error at %v, want %s", text, got, place)
+			}
+		}
+		loadOne(t, "a.md", "{curly} words that speak of an acl: fine\n")
+	})
+	t.Run("PM-04 nested TOML", func(t *testing.T) {
+		if got := fileErrors(loadErr(t, Options{}, "a.md", "+++\nx = 1\n[meta]\nacl = ['b']\n+++\n")); len(got) != 1 {
+			t.Errorf("error at %v, want one", got)
+		}
+	})
 	t.Run("PM-04 TOML", func(t *testing.T) {
 		d := loadOne(t, "a.md", "+++\ntitle = 'T'\nacl = ['b', 'a']\ndate = 2026-01-02\n+++\n# A\n")
 		if diff := cmp.Diff([]string{"a", "b"}, d.ACL); diff != "" || d.Title != "T" {

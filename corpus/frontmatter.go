@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,6 +101,11 @@ func onlyComments(s string) bool {
 // Such a document must not become public.
 func strayACL(text string) int {
 	head := text[:min(len(text), 1024)]
+	if strings.HasPrefix(strings.TrimLeft(head, " \t\n"), "{") { // in JSON, as some tools write it
+		if at := jsonACL.FindStringIndex(head); at != nil {
+			return 1 + strings.Count(head[:at[0]], "\n")
+		}
+	}
 	n := 0
 	opened := false
 	for line := range strings.SplitSeq(head, "\n") {
@@ -123,6 +129,11 @@ func strayACL(text string) int {
 	}
 	return 0
 }
+
+var (
+	jsonACL   = regexp.MustCompile(`(?i)"acls?"\s*:`)
+	nestedACL = regexp.MustCompile(`(?i)\bacls?\b["']?\s*[:=]`)
+)
 
 // mentionsACL reports whether a line of the first kilobyte begins with acl in any case.
 func mentionsACL(s string) bool {
@@ -198,6 +209,10 @@ func applyMeta(in *Input, d *Document, keys []metaKey) error {
 				d.Supersedes = append(d.Supersedes, DocumentID(Normalize(id)))
 			}
 		default:
+			if !k.scalar && nestedACL.MatchString(k.value) {
+				errs = append(errs, in.Fail(k.line, "acl has no effect inside %q: write it as a key of its own", k.name))
+				continue
+			}
 			if meant := misspelt(k.name); meant == "title" {
 				in.Warn(k.line, "key %q has no effect: did you mean title?", k.name)
 			} else if meant != "" {

@@ -61,6 +61,9 @@ func aclLabels(labels []string) (acl []string, problem string) {
 			return nil, "holds an empty label: remove it"
 		case strings.TrimSpace(label) != label:
 			return nil, fmt.Sprintf("label %q begins or ends with white space: remove it", label)
+		case strings.Contains(label, ","):
+			// Most likely two labels; nobody could hold this one.
+			return nil, fmt.Sprintf("label %q holds a comma: write a list, such as acl: [board, staff]", label)
 		}
 		acl = append(acl, label)
 	}
