@@ -113,8 +113,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if c.Store == "" { // an empty ASSAY_STORE
 		c.Store = defaultStore
 	}
-	a := &app{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, cli: c}
-	return finish(stderr, kctx.Run(a))
+	out := &command.Output{W: stdout}
+	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr, cli: c}
+	err = kctx.Run(a)
+	if out.Err != nil {
+		unwritten := fmt.Errorf("the result could not be written: %w", out.Err)
+		if err == nil {
+			return finish(stderr, unwritten)
+		}
+		a.warnf("assay: %v\n", unwritten)
+	}
+	return finish(stderr, err)
 }
 
 // finish prints err, if it has something to say, and returns the exit code it stands for.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,5 +70,34 @@ func TestTerminal(t *testing.T) {
 				t.Fatal("nothing was printed")
 			}
 		})
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// A result that nobody gets is no success.
+func TestOutputThatFails(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("a.md", []byte("# A\ntext\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	if code := run(t.Context(), []string{"build", "--corpus", "."}, nil, io.Discard, &stderr); code != 0 {
+		t.Fatalf("%d: %s", code, stderr.String())
+	}
+	for _, args := range [][]string{{"version"}, {"check"}, {"builds", "list"}, {"search", "text", "--build", "latest"}} {
+		if args[0] == "search" {
+			ids, err := os.ReadDir(".assay/builds")
+			if err != nil || len(ids) != 1 {
+				t.Fatal(ids, err)
+			}
+			args[3] = ids[0].Name()
+		}
+		stderr.Reset()
+		if code := run(t.Context(), args, nil, full{}, &stderr); code != 1 || !strings.Contains(stderr.String(), "no space left") {
+			t.Errorf("%v: %d, %s", args, code, stderr.String())
+		}
 	}
 }

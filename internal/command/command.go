@@ -52,6 +52,23 @@ func Finish(stderr io.Writer, name string, err error, code func(error) int) int 
 	return code(err)
 }
 
+// Output is a writer that remembers its first error, after which it writes no more: most of what a
+// command prints has nobody to look at each error.
+type Output struct {
+	W   io.Writer
+	Err error
+}
+
+// Write implements io.Writer.
+func (o *Output) Write(p []byte) (int, error) {
+	if o.Err != nil {
+		return 0, o.Err
+	}
+	n, err := o.W.Write(p)
+	o.Err = err
+	return n, err
+}
+
 // Shown makes text from documents safe for a terminal: control characters, which could move the
 // cursor or change the window's title, become replacement characters, as do changes of direction
 // and tag characters. Line feeds and tabs stay.
