@@ -158,7 +158,7 @@ func TestRefusal(t *testing.T) {
 		if f := answer.ClassifyRefusal(nil, "Returns are free within 7 days. The passages give no information on air purifiers."); f.Outcome != answer.Answered || !f.Review {
 			t.Errorf("near the edge: got %+v, want answered, for review", f)
 		}
-		if r := answer.RefusalRevision(); !strings.HasPrefix(r, "refusals/2 sha256:") || len(r) < 80 {
+		if r := answer.RefusalRevision(); !strings.HasPrefix(r, "refusals/3 sha256:") || len(r) < 80 {
 			t.Errorf("RefusalRevision() = %q", r)
 		}
 	})
@@ -255,6 +255,52 @@ func TestFacts(t *testing.T) {
 			}
 			if got.Status != answer.FactFound && !got.Review {
 				t.Errorf("MatchFact(%v, %q): a miss must be for review", tt.fact.Any, tt.answer)
+			}
+		})
+	}
+}
+
+func TestMoreRefusals(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Sorry, I can't answer that from the context.":                            true,
+		"Sorry, I can’t answer this.":                                             true,
+		"I cannot answer that from the documents.":                                true,
+		"There is nothing in the sources about bicycles.":                         true,
+		"There's nothing about bicycles in the documents.":                        true,
+		"The manual does not mention a fee, so I cannot say.":                     true,
+		"The manual does not mention a fee, so it is unclear.":                    true,
+		"The manual does not mention a fee, so it is free within 7 days.":         false,
+		"The policy does not mention weekends, therefore returns work every day.": false,
+		"Die Unterlagen nennen keine Gebühr, also ist die Rückgabe frei.":         false,
+		"Die Unterlagen nennen keine Gebühr, also weiß ich es nicht.":             true,
+		"Tài liệu không đề cập đến phí, nên việc trả hàng miễn phí trong 7 ngày.": false,
+		"Tài liệu không đề cập đến phí, nên tôi không thể trả lời.":               true,
+		"I can answer that: the fee is 5 EUR.":                                    false,
+		"There is nothing to pay within 7 days.":                                  false,
+	} {
+		t.Run("RF-01 "+text, func(t *testing.T) {
+			if got, how := answer.Refusal(text); got != want {
+				t.Errorf("refused %v (%s), want %v", got, how, want)
+			}
+		})
+	}
+}
+
+func TestMoreCitations(t *testing.T) {
+	for text, want := range map[string]answer.Cited{
+		"x [Source 1; Source 2]":    {Markers: []int{1, 2}, Valid: []int{1, 2}},
+		"x [doc 2, doc 3]":          {Markers: []int{2, 3}, Valid: []int{2, 3}},
+		"x [Quelle 1 und Quelle 3]": {Markers: []int{1, 3}, Valid: []int{1, 3}},
+		`x \[1\]`:                   {Markers: []int{1}, Valid: []int{1}},
+		"x 【1:0†x】":                 {Markers: []int{1}, Valid: []int{1}},
+		"x 【3:12†source】【2】":        {Markers: []int{3, 2}, Valid: []int{2, 3}},
+		"x [1-99999999]":            {Markers: []int{1, 99999999}, Valid: []int{1}, Invalid: []int{99999999}},
+		"x [99999999999999999999]":  {Markers: []int{1e9}, Invalid: []int{1e9}},
+		"x [2:30] is a time":        {},
+	} {
+		t.Run("CI-01 "+text, func(t *testing.T) {
+			if d := cmp.Diff(want, answer.Citations(text, 3)); d != "" {
+				t.Error(d)
 			}
 		})
 	}

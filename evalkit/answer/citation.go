@@ -21,18 +21,21 @@ type Cited struct {
 const maxMarkers = 1000
 
 var citationForm = sync.OnceValue(func() *regexp.Regexp {
-	number := `\p{Nd}{1,4}`
-	return regexp.MustCompile(`(?i)[\[【［]\s*\^?\s*(?:(?:sources?|src|refs?|references?|passages?|docs?|documents?|citations?|quellen?|nguồn|đoạn)\s*[:#]?\s*)?` +
-		`(` + number + `(?:\s*(?:[,;&/–—‑-]|and|und|và)\s*\^?` + number + `)*)\s*(?:†[^\]】］]*)?[\]】］]`)
+	label := `(?:(?:sources?|src|refs?|references?|passages?|docs?|documents?|citations?|quellen?|nguồn|đoạn)\s*[:#]?\s*)?`
+	number := `\p{Nd}{1,20}`
+	// The tail of a marker is what some models append: 【1†source】, 【1:0†source】.
+	return regexp.MustCompile(`(?i)\\?[\[【［]\s*\^?\s*` + label +
+		`(` + number + `(?:\s*(?:[,;&/–—‑-]|and|und|và)\s*\^?` + label + number + `)*)\s*(?:(?::\p{Nd}{1,4})?†[^\]】］]*)?\\?[\]】］]`)
 })
 
 var citationPart = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\p{Nd}{1,4}|[–—‑-]`)
+	return regexp.MustCompile(`\p{Nd}{1,20}|[–—‑-]`)
 })
 
 // Citations reads the markers of an answer: [1], [1, 2], [2][3], [1-3], 【1】, 【2†source】,
-// [^1], [Source 2]. Markers count the passages shown in that very prompt, from 1 to shown;
-// others are kept as Invalid. Order and repeats stay in Markers, sets are for scoring.
+// 【1:0†source】, [^1], \[1\], [Source 2], [doc 1; doc 2]. Markers count the passages shown in that
+// very prompt, from 1 to shown; others are kept as Invalid. Order and repeats stay in Markers, sets
+// are for scoring.
 func Citations(text string, shown int) Cited {
 	var c Cited
 	for _, m := range citationForm().FindAllStringSubmatch(text, -1) {
@@ -59,9 +62,10 @@ func Citations(text string, shown int) Cited {
 	return c.sorted(shown)
 }
 
+// decimalDigits returns the value of digits of any script, at most a billion.
 func decimalDigits(s string) (n int) {
 	for _, r := range s {
-		n = n*10 + digit(r)
+		n = min(n*10+digit(r), 1e9)
 	}
 	return n
 }

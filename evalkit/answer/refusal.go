@@ -54,6 +54,8 @@ type refusalList struct {
 	leads    map[string]*regexp.Regexp
 	patterns map[string][]refusalPattern
 	near     *regexp.Regexp
+
+	concludes, open map[string]*regexp.Regexp
 }
 
 var refusals = sync.OnceValue(func() *refusalList {
@@ -69,9 +71,11 @@ func parseRefusals(data []byte) (*refusalList, error) {
 		Version   int    `json:"version"`
 		Comment   string `json:"comment"`
 		Languages map[string]struct {
-			Doc      string   `json:"doc"`
-			Leads    []string `json:"leads"`
-			Patterns []struct {
+			Doc       string   `json:"doc"`
+			Leads     []string `json:"leads"`
+			Concludes string   `json:"concludes"`
+			Open      string   `json:"open"`
+			Patterns  []struct {
 				ID    string `json:"id"`
 				Re    string `json:"re"`
 				Needs string `json:"needs"`
@@ -84,13 +88,20 @@ func parseRefusals(data []byte) (*refusalList, error) {
 	}
 	sum := sha256.Sum256(data)
 	l := &refusalList{version: f.Version, hash: hex.EncodeToString(sum[:]),
-		leads: map[string]*regexp.Regexp{}, patterns: map[string][]refusalPattern{}}
+		leads: map[string]*regexp.Regexp{}, patterns: map[string][]refusalPattern{},
+		concludes: map[string]*regexp.Regexp{}, open: map[string]*regexp.Regexp{}}
 	for _, lang := range slices.Sorted(maps.Keys(f.Languages)) {
 		d := f.Languages[lang]
 		fill := func(s string) string { return strings.ReplaceAll(s, "{doc}", "(?:"+d.Doc+")") }
 		var err error
 		if l.leads[lang], err = regexp.Compile(fill(`^(?:(?:` + strings.Join(d.Leads, "|") + `)[\s,.:;!–—-]+)`)); err != nil {
 			return nil, fmt.Errorf("refusal phrases: leads of %s: %w", lang, err)
+		}
+		if l.concludes[lang], err = regexp.Compile(d.Concludes); err != nil {
+			return nil, fmt.Errorf("refusal phrases: concludes of %s: %w", lang, err)
+		}
+		if l.open[lang], err = regexp.Compile(d.Open); err != nil {
+			return nil, fmt.Errorf("refusal phrases: open of %s: %w", lang, err)
 		}
 		for _, p := range d.Patterns {
 			re, err := regexp.Compile("^(?:" + fill(p.Re) + ")")
@@ -179,6 +190,9 @@ func (l *refusalList) match(text string, lang []string) (id string, near bool) {
 			rest = rest[m[1]:]
 		}
 		first := firstSentence(rest)
+		if m := l.concludes[lg].FindStringSubmatch(first); m != nil && !l.open[lg].MatchString(m[1]) {
+			continue // it answers from what is not said
+		}
 		for _, p := range l.patterns[lg] {
 			if p.re.MatchString(first) && (p.needs == nil || p.needs.MatchString(first)) {
 				return p.id, false
