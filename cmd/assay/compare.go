@@ -41,6 +41,9 @@ func (c *compareCmd) Run(a *app) error {
 		policy.MinEffect = c.MinEffect
 	}
 	if c.Alpha != nil {
+		if !(*c.Alpha > 0 && *c.Alpha < 1) { // also not a number
+			return usageError("--alpha is %v: it must lie between 0 and 1; 0.05 is usual", *c.Alpha)
+		}
 		policy.Alpha = *c.Alpha
 	}
 	var cmp *verdict.Comparison

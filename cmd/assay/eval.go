@@ -368,6 +368,11 @@ func (c *promoteCmd) run(a *app, e *engine.Engine, s engine.Settings) error {
 			}
 		} else {
 			a.printVerdict(v)
+			if live == "" {
+				a.printf("not promoted: no build is live\n")
+			} else {
+				a.printf("not promoted: build %s stays live\n", live)
+			}
 		}
 		return verdictExit(v)
 	}
@@ -472,7 +477,7 @@ func (c *upCmd) run(a *app, e *engine.Engine, s engine.Settings, source corpus.S
 	default:
 		a.printf("build %s stays live\n", live)
 	}
-	if live != "" {
+	if val.Verdict.Verdict == verdict.Accept { // otherwise the reasons say what to do next
 		a.printf("next: %s\n", a.command("search", "your question"))
 	}
 	return verdictExit(val.Verdict)

@@ -75,8 +75,22 @@ func (c *goldenReviewCmd) review(a *app, e *engine.Engine, s engine.Settings, o 
 		return err
 	}
 	pending := review.Pending(cmp, file)
+	if c.List && a.cli.JSON {
+		return a.printJSON(struct {
+			Schema    string         `json:"schema"`
+			A         string         `json:"a"`
+			B         string         `json:"b"`
+			Primary   string         `json:"primary"`
+			Changed   int            `json:"changed"`
+			Undecided []verdict.Flip `json:"undecided"`
+		}{"assay.review/v1", base, candidate, policy.Primary, len(cmp.Flips), append([]verdict.Flip{}, pending...)})
+	}
 	a.printf("%d questions changed, %d undecided (review file %s)\n", len(cmp.Flips), len(pending), relative(file.Path))
-	if !c.List {
+	if c.List {
+		for i := range pending {
+			a.printf("  %s\n", oneLine(pending[i].Headline(), 500))
+		}
+	} else {
 		w := &walk{app: a, file: file, in: bufio.NewReader(a.stdin), who: who(c.Who), builds: []string{base, candidate}, golden: set, primary: policy.Primary}
 		if err := w.all(pending); err != nil {
 			return err
