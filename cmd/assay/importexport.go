@@ -474,7 +474,7 @@ func (c *exportCmd) write(set *golden.Set, docs *corpus.Collection, run *evalkit
 		return nil, err
 	}
 	if run == nil {
-		return append(lost, "no run: the build has no evaluation yet"), nil
+		return append(lost, "no run: no live build with an evaluation: name an evaluated build after the format"), nil
 	}
 	out, more, err := trec.ExportRun(run, trec.Level(c.Level))
 	if err != nil {

@@ -52,6 +52,9 @@ type serveRunCmd struct {
 }
 
 func (c *serveRunCmd) Run(a *app) error {
+	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
+		return usageError("--addr %s is no address: write HOST:PORT, such as 127.0.0.1:8080", c.Addr)
+	}
 	local := c.caller("local")
 	auth := serve.AuthOptions{}
 	if c.Tokens != "" {
@@ -130,6 +133,9 @@ func (c *serveRunCmd) serve(a *app, e *engine.Engine, s engine.Settings, auth se
 		MCP:     mcp.Handler(e, mcp.Options{Log: slog.New(slog.DiscardHandler)}),
 		Pages:   pages.New(e, pages.Options{Auth: who, Golden: func() (*golden.Set, error) { return optionalGolden(a, c.Golden, s) }, Policy: policyOf(s), Review: c.Review, Log: log}),
 	})
+	if err := a.storeExists(); err != nil { // serving goes on: nothing is lost by it
+		a.warnf("warning: %v\n", err)
+	}
 	url := "http://" + l.Addr().String()
 	a.warnf("serving %s at %s\n", relative(a.cli.Store), url)
 	if auth.Session != "" {
@@ -195,6 +201,13 @@ func (c *serveTokenCmd) Run(a *app) error {
 		return fmt.Errorf("write tokens: %w", err)
 	}
 	a.warnf("added %s to %s; the token is shown this once:\n", entry.Name, c.Tokens)
+	if a.cli.JSON {
+		return a.printJSON(struct {
+			Schema string `json:"schema"`
+			Name   string `json:"name"`
+			Token  string `json:"token"`
+		}{"assay.token/v1", entry.Name, token})
+	}
 	a.printf("%s\n", token)
 	return nil
 }
