@@ -286,6 +286,7 @@ func TestStdioLines(t *testing.T) {
 		}{
 			{`not json`, -32700, nil}, {`{"jsonrpc":"2.0"`, -32700, nil},
 			{`{}`, -32600, nil}, {`[]`, -32600, nil}, {`null`, -32600, nil}, {`"x"`, -32600, nil}, {`7`, -32600, nil},
+			{`{"jsonrpc":"2.0","id":1e400,"method":"ping"}`, -32600, nil}, {`{"jsonrpc":"2.0","id":41,"error":5}`, -32600, 41.0},
 			{`{"jsonrpc":"1.0","id":"a","method":"ping"}`, -32600, "a"},
 			{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, -32600, nil},
 			{`{"jsonrpc":"2.0","id":[1],"method":"ping"}`, -32600, nil},

@@ -66,6 +66,9 @@ func check(line []byte) *fault {
 	switch k := kind("id"); {
 	case k == '"', k == '-', k >= '0' && k <= '9':
 		id = m["id"]
+		if json.Unmarshal(id, new(float64)) != nil && k != '"' { // as the library holds it
+			return &fault{-32600, "invalid request: id is too large", nil}
+		}
 	case k != 0 && k != 'n':
 		return &fault{-32600, "invalid request: id must be a string or a number", nil}
 	}
@@ -76,6 +79,8 @@ func check(line []byte) *fault {
 		return &fault{-32600, "invalid request: method is missing", id}
 	case kind("method") != 0 && kind("method") != '"':
 		return &fault{-32600, "invalid request: method must be a string", id}
+	case kind("error") != 0 && kind("error") != '{' && kind("error") != 'n':
+		return &fault{-32600, "invalid request: error must be an object", id}
 	case kind("params") != 0 && kind("params") != '{' && kind("params") != '[':
 		return &fault{-32602, "invalid params: they must be an object", id}
 	}
