@@ -14,6 +14,7 @@ import (
 	"github.com/seed792a4543/assay/evalkit"
 	"github.com/seed792a4543/assay/evalkit/golden"
 	"github.com/seed792a4543/assay/evalkit/verdict"
+	"github.com/seed792a4543/assay/index"
 )
 
 // evalFlags say how questions are asked and scored.
@@ -115,18 +116,20 @@ func (c *evalCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var live string
+	var live, build string
 	val, err := func() (*engine.Validation, error) {
-		if live, err = e.LiveID(); err != nil {
+		if live, err = e.LiveID(); err != nil && !errors.Is(err, index.ErrCorrupt) { // a damaged pointer names no build
 			return nil, err
 		}
-		build, err := e.DefaultBuild(c.Build)
-		if err != nil {
+		if build, err = e.DefaultBuild(c.Build); err != nil {
 			return nil, err
 		}
 		return e.ValidateWith(a.ctx, build, set, policyOf(s), engine.ValidateOptions{EvalOptions: o, NoSelfTest: c.NoSelfTest, Who: who(""), Questions: c.Questions || a.cli.JSON || len(c.Report) > 0})
 	}()
 	if err = errors.Join(err, e.Close()); err != nil {
+		if v := invalid(build, err); v != nil && a.cli.JSON {
+			err = errors.Join(err, a.printJSON(evalJSON{Verdict: v}))
+		}
 		return err
 	}
 	if err := c.validation(val, s, set); err != nil {
@@ -145,6 +148,18 @@ func (c *evalCmd) Run(a *app) error {
 		}
 	}
 	return verdictExit(val.Verdict)
+}
+
+// invalid is the verdict on a build that err says could not be asked the questions; nil for any
+// other error.
+func invalid(build string, err error) *verdict.Verdict {
+	if !errors.Is(err, engine.ErrInvalid) {
+		return nil
+	}
+	return &verdict.Verdict{
+		Schema: verdict.Schema, Verdict: verdict.Invalid, Build: build,
+		Reasons: strings.Split(strings.TrimSpace(err.Error()), "\n"), Gained: []string{}, Lost: []string{},
+	}
 }
 
 // verdictExit is the exit code of a verdict that has been printed.
@@ -440,6 +455,10 @@ func (c *upCmd) run(a *app, e *engine.Engine, s engine.Settings, source corpus.S
 	}
 	val, err := e.ValidateWith(a.ctx, b.ID, set, policyOf(s), engine.ValidateOptions{EvalOptions: o, Who: who(""), Questions: len(c.Report) > 0})
 	if err != nil {
+		if v := invalid(b.ID, err); v != nil && a.cli.JSON {
+			live, lerr := e.LiveID()
+			err = errors.Join(err, lerr, a.printJSON(upJSON{"assay.up/v1", b.ID, b.Existed, live, false, v}))
+		}
 		return err
 	}
 	if err := c.validation(val, s, set); err != nil {

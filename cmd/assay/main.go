@@ -116,6 +116,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	out := &command.Output{W: stdout}
 	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr, cli: c}
 	err = kctx.Run(a)
+	var exit *exitError
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) && !errors.As(err, &exit) {
+		err = &exitError{Code: exitFailed, Message: "interrupted: the live build is what it was; run the command again"}
+	}
 	if out.Err != nil {
 		unwritten := fmt.Errorf("the result could not be written: %w", out.Err)
 		if err == nil {
