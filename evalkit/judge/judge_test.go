@@ -26,6 +26,7 @@ func TestParseVerdict(t *testing.T) {
 			{`Không`, judge.No}, {`Yesterday`, judge.Unparsed}, {`{"supported":1}`, judge.Unparsed}, {`{"supported":null}`, judge.Unparsed},
 			{`{'supported': false}`, judge.No}, {`{'supported': True}`, judge.Yes}, {`{"supported": false, "reason": "the passage says 7`, judge.No},
 			{`supported: no`, judge.No}, {`Supported = yes`, judge.Yes}, {`{"supported": "the reply was cut`, judge.Unparsed}, {`yes and no`, judge.Unparsed}, {`yes/no`, judge.Unparsed},
+			{"Yes.\nNo.", judge.Unparsed}, {"no, yes", judge.Unparsed}, {"True. False.", judge.Unparsed}, {"No. No.", judge.No}, {"Yes, no doubt.", judge.Yes},
 		} {
 			if got := judge.ParseVerdict(tt.reply); got != tt.want {
 				t.Errorf("ParseVerdict(%q) = %s, want %s", tt.reply, got, tt.want)

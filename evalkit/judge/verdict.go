@@ -94,7 +94,7 @@ var fieldName = sync.OnceValue(func() *regexp.Regexp {
 
 // bothWords are replies that take no side.
 var bothWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:yes(?: and |/| or |\|)no|no(?: and |/| or |\|)yes|true(?:/| or |\|)false|supported(?:/| or |\|)(?:not supported|unsupported))\b`)
+	return regexp.MustCompile(`^(?:yes(?: and |/| or |\|)no|no(?: and |/| or |\|)yes|true(?:/| or |\|)false|supported(?:/| or |\|)(?:not supported|unsupported))\b|^(?:(?:yes|true)[.,;! ]+(?:no|false)|(?:no|false)[.,;! ]+(?:yes|true))[.!]*$`)
 })
 
 func fromWords(text string) Verdict {
