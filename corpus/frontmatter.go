@@ -283,13 +283,8 @@ func yamlKeys(in *Input, inner string) ([]metaKey, error) {
 		if doc.Body == nil {
 			continue
 		}
-		var entries []*ast.MappingValueNode
-		switch n := doc.Body.(type) {
-		case *ast.MappingNode:
-			entries = n.Values
-		case *ast.MappingValueNode:
-			entries = []*ast.MappingValueNode{n}
-		default:
+		entries, ok := yamlfile.Pairs(doc.Body)
+		if !ok {
 			return nil, nil
 		}
 		v := &yamlVisitor{}

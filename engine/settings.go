@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
 
 	"github.com/seed792a4543/assay/chunk"
 	"github.com/seed792a4543/assay/corpus"
@@ -232,7 +231,7 @@ func ParseSettings(name string, data []byte) (Settings, error) {
 		return Settings{}, badInput("%s: %d YAML documents in one file: the settings are one, remove the lines ---", name, len(parsed.Docs))
 	} else if err == nil && len(parsed.Docs) == 1 {
 		body := parsed.Docs[0].Body
-		if _, ok := body.(ast.MapNode); ok {
+		if _, ok := yamlfile.Pairs(body); ok {
 			if err := checkFields(name, "", body, reflect.TypeFor[Settings]()); err != nil {
 				return Settings{}, err
 			}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/seed792a4543/assay/internal/yamlfile"
 )
 
 // The YAML library fits values to fields: it cuts fractions off and reads numbers out of text. In
@@ -34,7 +36,7 @@ func checkKinds(name, path string, n ast.Node, t reflect.Type) error {
 	case *ast.TagNode:
 		return checkKinds(name, path, n.Value, t)
 	case *ast.NullNode:
-		if t.Kind() == reflect.Struct && strings.Count(path, ".") == 0 {
+		if t.Kind() == reflect.Struct && !strings.Contains(path, ".") {
 			return nil // a section whose settings are all commented out
 		}
 		return fail("write a value, or leave the setting out for its default")
@@ -83,16 +85,11 @@ func checkKinds(name, path string, n ast.Node, t reflect.Type) error {
 // checkFields is checkKinds for the settings of one section. Keys that it does not have are left to
 // the reader, which names the nearest.
 func checkFields(name, path string, n ast.Node, t reflect.Type) error {
-	var values []*ast.MappingValueNode
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		values = n.Values
-	case *ast.MappingValueNode:
-		values = []*ast.MappingValueNode{n}
-	default:
+	pairs, ok := yamlfile.Pairs(n)
+	if !ok {
 		return badInput("%s:%d: %s is %s: write its settings, as in {key: value}", name, n.GetToken().Position.Line, path, clip(n.String(), 40))
 	}
-	for _, v := range values {
+	for _, v := range pairs {
 		if _, ok := v.Key.(*ast.MergeKeyNode); ok {
 			return badInput("%s:%d: %s: merge keys are not read, write the settings out", name, v.GetToken().Position.Line, path)
 		}

@@ -118,18 +118,13 @@ func (r *planReader) fault(n ast.Node, format string, args ...any) {
 
 // pairs calls f for each pair of a mapping.
 func (r *planReader) pairs(what string, n ast.Node, f func(key string, kv *ast.MappingValueNode)) {
-	var values []*ast.MappingValueNode
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		values = n.Values
-	case *ast.MappingValueNode:
-		values = []*ast.MappingValueNode{n}
-	default:
+	pairs, ok := yamlfile.Pairs(n)
+	if !ok {
 		r.fault(n, "%s must be a list of `key: value` pairs", what)
 		return
 	}
 	seen := map[string]bool{}
-	for _, kv := range values {
+	for _, kv := range pairs {
 		key := kv.Key.GetToken().Value
 		if kv.Key.Type() == ast.MergeKeyType {
 			r.fault(kv.Key, "merge keys (<<) are not supported in a sweep; write the keys out")

@@ -78,7 +78,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 	}
 	r := &policyReader{err: e}
 	body := docs[0]
-	if pairs, ok := mapping(body); ok {
+	if pairs, ok := yamlfile.Pairs(body); ok {
 		for _, kv := range pairs {
 			if kv.Key.GetToken().Value == "policy" {
 				body = kv.Value
@@ -113,17 +113,6 @@ func syntaxFault(err error) PolicyFault {
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	return PolicyFault{Line: 1, Column: 1, Msg: first}
-}
-
-// mapping returns the pairs of a mapping; the library has another node for a single pair.
-func mapping(n ast.Node) ([]*ast.MappingValueNode, bool) {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		return n.Values, true
-	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{n}, true
-	}
-	return nil, false
 }
 
 // policyReader walks the syntax tree, because decoding into a struct loses the lines, lets
@@ -196,7 +185,7 @@ func (r *policyReader) policy(n ast.Node) *Policy {
 
 // pairs calls f for every pair of a mapping and reports whatever is not a plain pair.
 func (r *policyReader) pairs(what string, n ast.Node, f func(key string, kv *ast.MappingValueNode)) {
-	pairs, ok := mapping(n)
+	pairs, ok := yamlfile.Pairs(n)
 	if !ok {
 		r.failed[what] = true
 		r.fault(n, "%s must be a list of `key: value` pairs, found %s", what, kind(n))

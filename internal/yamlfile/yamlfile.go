@@ -32,6 +32,18 @@ func DecodeNode(n ast.Node, into any) (err error) {
 	return yaml.NodeToValue(n, into, yaml.Strict())
 }
 
+// Pairs returns the pairs of a mapping; the library has another node for a single pair. ok is false
+// if n is no mapping.
+func Pairs(n ast.Node) (pairs []*ast.MappingValueNode, ok bool) {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return n.Values, true
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{n}, true
+	}
+	return nil, false
+}
+
 func guard(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("not readable as YAML: %v", p)

@@ -18,6 +18,19 @@ type thing struct {
 // broken is a document on which the library panics while it decodes.
 const broken = "list: !x\nname: a"
 
+func TestPairs(t *testing.T) {
+	for data, want := range map[string]int{"a: 1": 1, "a: 1\nb: 2": 2, "{a: 1}": 1, "{}": 0, "[a]": -1, "a": -1, "7": -1} {
+		file, err := Parse([]byte(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pairs, ok := Pairs(file.Docs[0].Body)
+		if ok != (want >= 0) || len(pairs) != max(want, 0) {
+			t.Errorf("%s: %d pairs, %v, want %d", data, len(pairs), ok, want)
+		}
+	}
+}
+
 func TestDecode(t *testing.T) {
 	var ok thing
 	if err := Decode([]byte("name: a\nlist: [b]\n"), &ok); err != nil || ok.Name != "a" || len(ok.List) != 1 {
